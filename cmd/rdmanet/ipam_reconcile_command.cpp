@@ -31,13 +31,6 @@ void note(const std::string& text) {
     base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}\n", text), "standard error");
 }
 
-kube::Access find_access(const std::string& kubeconfig) {
-    if (auto access = ops::find_access(kubeconfig)) return *std::move(access);
-    throw base::Error(fmt::format("no API server is named, and this process is in no pod: give --kubeconfig, or name a "
-                                  "kubeconfig in {}",
-                                  ipam::kNodeFile));
-}
-
 std::optional<cluster::EtcdToReconcile> find_etcd(const std::optional<ipam::EtcdServers>& servers) {
     if (!servers) return std::nullopt;
     return cluster::EtcdToReconcile{.client = {cluster::read_etcd_access(*servers), etcd::Memory(), kLimits},
@@ -53,9 +46,8 @@ struct ReconcileOptions {
 int reconcile(const IpamOptions& places, const ReconcileOptions& options) {
     using Wanted = cluster::ReconcileOptions;
     const ops::LeasePlaces stores = find_lease_places(places);
-    kube::Access access = find_access(stores.kubeconfig);
+    kube::Access access = ops::find_access(stores);
     for (const std::string& warning : access.warnings) note(warning);
-    if (!stores.name_space.empty()) access.name_space = stores.name_space;
     kube::Api api(std::move(access), kLimits);
     const Wanted wanted{.act = options.dry_run ? Wanted::Act::only_looks : Wanted::Act::frees,
                         .unknown_node = options.unknown_nodes_are_ready ? Wanted::UnknownNode::is_ready

@@ -202,13 +202,20 @@ bool has_given_back_shared_leases(const std::vector<AttachmentRecord>& undone, c
     });
 }
 
-/// It may lead to the cluster of a record whose own kubeconfig does not work any more. Who has nothing in a cluster
-/// does not read the node's file for that.
-void use_configured_cluster(const cni::Request& request, const std::vector<AttachmentRecord>& records,
-                            const Node& node) {
+/// It may lead to the cluster of a record whose own kubeconfig does not work any more, and its pools may have what a
+/// record does not know. Who has nothing in a cluster does not read the node's file for that.
+void use_configured_cluster(const cni::Request& request, std::vector<AttachmentRecord>& records, const Node& node) {
     const auto is_shared = [](const AttachmentRecord& record) { return record.lease_store.has_value(); };
     if (std::none_of(records.begin(), records.end(), is_shared)) return;
-    if (const auto configured = lease_store_of(request, node)) node.clusters->also_use(configured->kubeconfig);
+    const auto configured = lease_store_of(request, node);
+    if (!configured) return;
+    node.clusters->also_use(configured->kubeconfig);
+    for (AttachmentRecord& record : records) {
+        auto& store = record.lease_store;
+        if (store && store->kind == configured->kind && store->kubeconfig == configured->kubeconfig &&
+            store->etcd == configured->etcd)
+            add_pools(configured->pools, *store);
+    }
 }
 
 } // namespace
@@ -220,7 +227,7 @@ void del(const cni::Request& request, const Node& node) {
     std::optional<base::FileLock> lock =
         lock_or_recall(session.key, node, session.records, kDelTimeout - kUndoTime, deadline);
     StillHeld unknown;
-    const std::vector<AttachmentRecord> records = find_records(request, session, unknown, deadline);
+    std::vector<AttachmentRecord> records = find_records(request, session, unknown, deadline);
     StillHeld held = unknown;
     use_configured_cluster(request, records, node);
     const Caller caller = caller_of(request);

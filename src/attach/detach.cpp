@@ -168,9 +168,8 @@ std::string cure_of(const base::Error& error, const state::LeaseStore& store) {
     const auto* refusal = dynamic_cast<const ipam::StoreError*>(&error);
     if (refusal != nullptr && refusal->temporary()) return {};
     if (!store.etcd.empty()) // no other one is asked: the record says all that leads to it
-        return ". Correct that, and run `rdmanet gc`; if that etcd is gone for good, run `rdmanet gc --forget` with "
-               "the "
-               "record's file";
+        return ". Correct that, and run `rdmanet gc`; if that etcd is gone for good, run `rdmanet gc "
+               "--forget` with the record's file";
     return fmt::format(". If that kubeconfig is gone for good, name another one of the same cluster in {}, and run "
                        "`rdmanet gc`; if the cluster is gone, run `rdmanet gc --forget` with the record's file",
                        ipam::kNodeFile);
@@ -244,6 +243,8 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
             throw;
         }
     });
+    if (has_no_leases && remaining.lease_store)
+        remaining.lease_store->is_beside = false; // the node's own store has none
     drop_released(remaining, has_no_leases && !is_owed);
     remaining.removal_unfinished = remaining.removal_unfinished || is_owed;
     const bool is_recorded = attempt(held, "journal record", [&] {

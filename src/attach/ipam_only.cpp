@@ -4,6 +4,7 @@
 #include "recall.hpp"
 #include "reclaim.hpp"
 #include "session.hpp"
+#include "shared_leases.hpp"
 
 #include "lookup/pod_side.hpp"
 #include "lookup/request.hpp"
@@ -97,10 +98,11 @@ void check(const cni::Request& request, const Node& node) {
     std::vector<ipam::Lease> leases;
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
-    with_store(record == nullptr ? std::nullopt : record->lease_store, session.leases, node, session.records,
+    const auto where = record == nullptr ? std::nullopt : record->store_with_leases();
+    with_store(where, session.leases, node, session.records,
                [&](ipam::Store& store) { leases = store.find(owner_key(session.key), deadline); });
-    const bool has_static_only = record != nullptr && record->leases.empty() && record->lease_store &&
-                                 leaves_out_static_addresses(*record->lease_store);
+    const bool has_static_only =
+        record != nullptr && record->leases.empty() && where && leaves_out_static_addresses(*where);
     if (leases.empty() && !has_static_only)
         differs(fmt::format("no address is leased to {}, expected the one of ADD", session.key), kDeletePod);
     if (!request.conf.prev_result) return;

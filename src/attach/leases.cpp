@@ -64,7 +64,8 @@ std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& reco
     sort_youngest_first(recorded_attachments, boot_id);
     std::vector<ipam::Lease> leases;
     for (const state::AttachmentRecord& record : recorded_attachments) {
-        if ((record.lease_store ? record.lease_store->kind : "") != store) continue; // they are in another store
+        const auto where = record.store_with_leases();
+        if ((where ? where->kind : "") != store) continue; // they are in another store
         for (ipam::Lease& lease : recorded_leases_of(record)) leases.push_back(std::move(lease));
     }
     return leases;

@@ -1,4 +1,3 @@
-
 #include <rdmanet/attach/machine.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>

@@ -1,8 +1,8 @@
 #include "network_store.hpp"
 
-#include "boot_memory.hpp"
 #include "clusters.hpp"
 
+#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/recorded_store.hpp>
@@ -28,8 +28,9 @@ struct Answer {
     std::string node{};
 };
 
-BootMemory memory_of(const ipam::Config& config, const Place& place, const Node& node) {
-    return {node, "range", fmt::format("{}\n{}\n{}", config.store.kubeconfig, place.space, place.subnet)};
+base::BootMemory memory_of(const ipam::Config& config, const Place& place, const Node& node) {
+    return {node.state_directory, node.boot_id, "range",
+            fmt::format("{}\n{}\n{}", config.store.kubeconfig, place.space, place.subnet)};
 }
 
 std::vector<Place> places_of(const ipam::Config& config) {
@@ -99,6 +100,11 @@ std::optional<std::vector<Answer>> answers_for(const ipam::Config& config, const
 ipam::StoreKind kind_of(const Answer& answer, const ipam::Config& config) {
     for (const auto& [kind, fit] : config.store.open_to)
         if (answer.store == to_string(kind)) return kind;
+    if (answer.store == to_string(ipam::StoreKind::etcd))
+        throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                               fmt::format("AddressRange {} of the cluster has range {} in store \"etcd\": name that "
+                                           "\"store\" and its \"etcd\" in the network, or use a range of its own",
+                                           answer.object, answer.place.subnet));
     throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                            fmt::format("AddressRange {} of the cluster has range {} in store {}, which this version "
                                        "does not know: name the \"store\" of the network, or use a range of its own",

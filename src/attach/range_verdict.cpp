@@ -44,7 +44,7 @@ std::int64_t seconds_of_boot() {
 } // namespace
 
 RangeVerdictMemory::RangeVerdictMemory(const ipam::Config& config, const state::LeaseStore& where, const Node& node)
-    : memory_(node, "range-verdict", question(config, where)),
+    : memory_(node.state_directory, node.boot_id, "range-verdict", question(config, where)),
       head_(fmt::format("{:016x}\n", state_of_kubeconfig(where.kubeconfig))) {}
 
 std::optional<RangeVerdict> RangeVerdictMemory::find() const {

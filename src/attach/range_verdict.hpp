@@ -2,9 +2,8 @@
 // the cluster's servers answer for all of them.
 #pragma once
 
-#include "boot_memory.hpp"
-
 #include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
@@ -33,7 +32,7 @@ public:
     void note(const RangeVerdict& verdict) const;
 
 private:
-    BootMemory memory_;
+    base::BootMemory memory_;
     std::string head_; // the kubeconfig, as it is now
 };
 

@@ -1,6 +1,7 @@
 #include <rdmanet/attach/regain.hpp>
 
 #include "leases.hpp"
+#include "regain_shared.hpp"
 #include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
@@ -19,8 +20,6 @@ namespace rdmanet::attach {
 namespace {
 
 using state::AttachmentRecord;
-
-constexpr std::chrono::seconds kRegainTimeout{30}; // of one attachment
 
 class Regaining {
 public:
@@ -59,8 +58,9 @@ private:
         const ipam::Verdict pod = pods_.probe(pod_of(record));
         if (pod == ipam::Liveness::dead) return;
         if (pod != ipam::Liveness::alive) return refuse_unknown(record, pod, deadline);
-        for (ipam::Regained& each :
-             record.lease_store ? regain_shared(record, leases, deadline) : regain_on_node(leases, deadline)) {
+        for (ipam::Regained& each : record.store_with_leases()
+                                        ? regain_shared(record, leases, node_, records_, deadline)
+                                        : regain_on_node(leases, deadline)) {
             if (each.made.empty() && each.refused.empty()) continue;
             all_.push_back({.what = fmt::format("{} of {}", each.lease.address, attach::describe(record)),
                             .made = std::move(each.made),
@@ -71,8 +71,8 @@ private:
     /// Who may be dead gets nothing, and a lease that is there needs no word.
     void refuse_unknown(const AttachmentRecord& record, const ipam::Verdict& pod, const base::Deadline& deadline) {
         std::vector<ipam::Lease> present;
-        if (record.lease_store)
-            present = SharedLeases(*record.lease_store, node_, records_).find(owner_key(record.key), deadline);
+        if (const auto where = record.store_with_leases())
+            present = SharedLeases(*where, node_, records_).find(owner_key(record.key), deadline);
         else
             present = find_leases(on_node_, record.key, node_, deadline);
         for (const ipam::Lease& lease : recorded_leases_of(record))
@@ -83,31 +83,6 @@ private:
 
     std::vector<ipam::Regained> regain_on_node(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) {
         return repairing(on_node_, node_, deadline, [&] { return on_node_.regain(leases, deadline); });
-    }
-
-    /// The cluster outlives this node: what may be owed to it is in the record before it is asked for, in case this
-    /// process is killed, or gets no answer.
-    std::vector<ipam::Regained> regain_shared(AttachmentRecord& record, const std::vector<ipam::Lease>& leases,
-                                              const base::Deadline& deadline) {
-        const state::LeaseStore before = *record.lease_store;
-        state::LeaseStore& now = *record.lease_store;
-        const auto before_claim = [&](const ipam::Lease& lease) {
-            const state::LeaseStore written = now;
-            if (takes_late_claims(now)) {
-                now.unsettled_until = ipam::system_time().boot + (kRegainTimeout + kLateAnswer).count();
-                note_inheritance(lease, now);
-            } else {
-                now.has_open_claim = !now.etcd.empty();
-            }
-            if (now != written) records_.save(record);
-        };
-        SharedLeases shared(before, node_, records_, {.before_claim = before_claim});
-        std::vector<ipam::Regained> regained = shared.regain(leases, deadline);
-        if (now == before) return regained;
-        now = shared.where();
-        note_unsettled(shared.unsettled(), now);
-        records_.save(record);
-        return regained;
     }
 
     const Node& node_;

@@ -2,6 +2,7 @@
 
 #include "block_leases.hpp"
 #include "clusters.hpp"
+#include "moved_ranges.hpp"
 #include "network_store.hpp"
 #include "shared_leases.hpp"
 
@@ -30,9 +31,10 @@ void require_none_on_node(const ipam::Config& config, Session& session, PodProbe
         if (const auto leases = on_node.usage(range, deadline).leases; leases != 0)
             throw ipam::StoreError(
                 ipam::StoreError::Kind::permanent,
-                fmt::format("range {} has {} in the store of this node, and the cluster's store does not know them: "
-                            "delete those pods, which `rdmanet state` shows, or set \"store\": \"node\"",
-                            range.range, base::counted(leases, "lease", "leases")));
+                fmt::format(
+                    "range {} has {} in the store of this node, and the cluster's store does not know them: "
+                    "run `rdmanet ipam migrate --to {} --network FILE` on this node, or set \"store\": \"node\"",
+                    range.range, base::counted(leases, "lease", "leases"), config.store.kind));
 }
 
 /// The other way round.
@@ -41,13 +43,29 @@ void require_none_in_blocks(const ipam::Config& config, Session& session, const 
     ipam::BlockFile in_blocks = open_block_leases(session.node, session.records);
     PodProbe pods(session.node);
     ipam::Allocator allocator(in_blocks, pods);
-    for (const ipam::ConfiguredRange& range : config.ranges)
-        if (const auto leases = allocator.usage(range, deadline).leases; leases != 0)
-            throw ipam::StoreError(ipam::StoreError::Kind::permanent,
-                                   fmt::format("range {} has {} in blocks of the cluster, and the network's store "
-                                               "does not know them: delete those pods, which `rdmanet state` shows, or "
-                                               "set \"store\": \"blocks\"",
-                                               range.range, base::counted(leases, "lease", "leases")));
+    const bool is_in_pools = config.store.kind == ipam::StoreKind::whereabouts;
+    for (const ipam::ConfiguredRange& range : config.ranges) {
+        const auto leases = allocator.usage(range, deadline).leases;
+        if (leases == 0) continue;
+        if (is_in_pools && has_moved_to_pools(range, config.store, session.node, session.records, deadline)) continue;
+        throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                               fmt::format("range {} has {} in blocks of the cluster, and the network's store does not "
+                                           "know them: run `rdmanet ipam migrate --to {} --network FILE`, or set "
+                                           "\"store\": \"blocks\"",
+                                           range.range, base::counted(leases, "lease", "leases"), config.store.kind));
+    }
+}
+
+/// While this ADD ran, or before it, the leases of the range have gone to another store, which may give the same.
+void require_not_moved(const ipam::Allocation& allocation, Session& session, const base::Deadline& deadline) {
+    const auto moved = MovedRanges(session.node).find(allocation.leases);
+    if (!moved) return;
+    withdraw_leases(session.leases, session.key, allocation.fresh, session.node, deadline);
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                           fmt::format("address {} is of a range whose leases have gone from the store of this node "
+                                       "to store \"{}\": use that, or run `rdmanet ipam migrate --to node "
+                                       "--network FILE` on this node",
+                                       moved->address, moved->store));
 }
 
 /// Lets `allocate` take leases from the cluster's store at `where`. The record says so before the first claim is sent,
@@ -129,6 +147,7 @@ ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request&
     } else {
         require_none_in_blocks(config, session, deadline);
         allocation = allocate_by(deadline)(session.leases);
+        require_not_moved(allocation, session, deadline);
     }
     for (const std::string& warning : allocation.warnings) session.node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);

@@ -6,6 +6,8 @@
 #include "leases.hpp"
 #include "network_store.hpp"
 
+#include "lookup/node_addresses.hpp"
+
 #include <rdmanet/attach/machine.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
@@ -92,7 +94,10 @@ std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, con
     const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
     const auto* own = std::get_if<ipam::Config>(&ipam);
     if (own == nullptr) return std::nullopt;
-    return lease_store_of(settle_store(*own, node, AskCluster::never, base::Deadline::in(std::chrono::seconds(0))));
+    auto where =
+        lease_store_of(settle_store(*own, node, AskCluster::never, base::Deadline::in(std::chrono::seconds(0))));
+    if (where) where->are_pools_guessed = true;
+    return where;
 } catch (const base::Error&) {
     return std::nullopt;
 }
@@ -119,9 +124,18 @@ void require_same_store(const state::LeaseStore& earlier, const std::optional<st
                     base::quoted(earlier.kind)));
 }
 
+void add_pools(const std::vector<state::LeasePool>& pools, state::LeaseStore& into) {
+    const auto is_of = [](const state::LeasePool& one) {
+        return [&](const state::LeasePool& other) { return one.space == other.space && one.subnet == other.subnet; };
+    };
+    for (const state::LeasePool& pool : pools)
+        if (std::none_of(into.pools.begin(), into.pools.end(), is_of(pool))) into.pools.push_back(pool);
+}
+
 void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
     for (const state::LeasePool& pool : earlier.pools)
         if (std::find(into.pools.begin(), into.pools.end(), pool) == into.pools.end()) into.pools.push_back(pool);
+    into.are_pools_guessed = earlier.are_pools_guessed;
     if (!earlier.name_space.empty()) into.name_space = earlier.name_space;
     into.unsettled_until = earlier.unsettled_until;
     into.has_open_claim = earlier.has_open_claim;
@@ -196,7 +210,8 @@ void SharedLeases::open_whereabouts(Adding adding) {
                    .known_owner = [this](const std::string& container_id,
                                          const std::string& ifname) { return known_owner(container_id, ifname); },
                    .warn = [this](const std::string& text) { node_.log.warn(text); },
-                   .state_directory = node_.state_directory});
+                   .state_directory = node_.state_directory,
+                   .are_places_guessed = where_.are_pools_guessed});
     whereabouts_ = store.get();
     store_ = std::move(store);
 }
@@ -205,7 +220,8 @@ void SharedLeases::give_back_earlier_boot() try {
     constexpr std::chrono::seconds kTimeout{10};
     if (whereabouts_ == nullptr) return;
     const std::string cluster = where_.kubeconfig + "\n" + where_.name_space;
-    const BootMemory memory(node_, "cluster", cluster); // with the UID that it has for this node
+    const base::BootMemory memory(node_.state_directory, node_.boot_id, "cluster",
+                                  cluster); // with the UID that it has for this node
     auto uid = memory.find();
     if (!uid) {
         const base::FileLock lock(fmt::format("{}/clusters.lock", node_.state_directory), base::hash64(cluster),
@@ -263,6 +279,18 @@ std::vector<ipam::Lease> SharedLeases::find(const ipam::OwnerKey& key, const bas
     return ask([&](ipam::Store& store) { return store.find(key, deadline); });
 }
 
+/// Other stores do that with their first claim, or not at all.
+void SharedLeases::record_ranges(const ipam::Config& network, const base::Deadline& deadline) {
+    if (blocks_ == nullptr) return;
+    for (const ipam::ConfiguredRange& range : network.ranges) {
+        const ipam::Claim claim{.space = range.space,
+                                .family = range.range.family(),
+                                .prefix_length = range.range.subnet().length(),
+                                .usable = range.range.usable()};
+        ask([&](ipam::Store&) { blocks_->record_range(claim, deadline); });
+    }
+}
+
 std::vector<ipam::Regained> SharedLeases::regain(const std::vector<ipam::Lease>& leases,
                                                  const base::Deadline& deadline) {
     const auto regain = [&] { return ask([&](ipam::Store& store) { return store.regain(leases, deadline); }); };
@@ -275,13 +303,13 @@ void SharedLeases::settle(const base::Deadline& deadline) {
     silence().forget();
 }
 
-BootMemory SharedLeases::silence() const {
-    return {node_, "cluster-silent", where_.kubeconfig};
+base::BootMemory SharedLeases::silence() const {
+    return {node_.state_directory, node_.boot_id, "cluster-silent", where_.kubeconfig};
 }
 
 void SharedLeases::settle_unless_silent(const base::Deadline& deadline) {
     if (blocks_ == nullptr) return;
-    const BootMemory memory = silence();
+    const base::BootMemory memory = silence();
     const auto noted = memory.find();
     const std::int64_t now = ipam::system_time().boot; // in seconds
     const auto since = noted ? base::parse_integer<std::int64_t>(*noted) : std::nullopt;
@@ -297,7 +325,16 @@ void SharedLeases::settle_unless_silent(const base::Deadline& deadline) {
 }
 
 bool SharedLeases::tidy(const base::Deadline& deadline) {
-    return blocks_ == nullptr || ask([&](ipam::Store&) { return blocks_->tidy(deadline); });
+    std::optional<NodeAddresses> seen; // of all blocks
+    const auto find_use = [&](const base::IpPrefix& addresses) {
+        if (!seen) seen = list_node_addresses(deadline);
+        return seen->why_in_use(addresses);
+    };
+    return blocks_ == nullptr || ask([&](ipam::Store&) { return blocks_->tidy(deadline, find_use); });
+}
+
+void SharedLeases::follow_ranges(const base::Deadline& deadline) {
+    if (blocks_ != nullptr) ask([&](ipam::Store&) { blocks_->follow_ranges(deadline); });
 }
 
 std::vector<ipam::Lease> SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,

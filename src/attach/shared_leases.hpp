@@ -2,9 +2,8 @@
 // configuration says by then.
 #pragma once
 
-#include "boot_memory.hpp"
-
 #include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
@@ -41,6 +40,9 @@ namespace rdmanet::attach {
 /// Throws CniError if an earlier ADD of the attachment has, or may yet get, addresses in another store than `now`
 /// (nullopt: the node's own).
 void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now);
+
+/// `into` also looks in those of `pools` that it does not have.
+void add_pools(const std::vector<state::LeasePool>& pools, state::LeaseStore& into);
 
 /// `into`, the same store, also looks where an earlier ADD of the attachment may have left something.
 void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into);
@@ -102,6 +104,9 @@ public:
 
     [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline);
 
+    /// The cluster records the ranges of the network, as at its first ADD, if it has not yet. Throws ipam::StoreError.
+    void record_ranges(const ipam::Config& network, const base::Deadline& deadline);
+
     /// What the store lacks of these leases is made again. A damaged file of blocks is rebuilt.
     [[nodiscard]] std::vector<ipam::Regained> regain(const std::vector<ipam::Lease>& leases,
                                                      const base::Deadline& deadline);
@@ -113,6 +118,9 @@ public:
     /// As BlocksStore::tidy().
     [[nodiscard]] bool tidy(const base::Deadline& deadline);
 
+    /// See cluster::BlocksStore. Throws ipam::StoreError.
+    void follow_ranges(const base::Deadline& deadline);
+
     /// Releases what the attachment holds. The leases in `unused` do not rest. A damaged file of blocks is rebuilt.
     std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
                                      const base::Deadline& deadline);
@@ -122,7 +130,7 @@ private:
     void open_blocks(Adding adding);
     [[nodiscard]] kube::Api& api();
     /// Since when the server does not answer.
-    [[nodiscard]] BootMemory silence() const;
+    [[nodiscard]] base::BootMemory silence() const;
     void give_up(const ipam::StoreError& why);
     [[nodiscard]] std::optional<ipam::Owner> known_owner(const std::string& container_id, const std::string& ifname);
 

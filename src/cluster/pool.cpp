@@ -27,16 +27,16 @@ std::optional<base::IpAddress> address_of_key(const std::string& key, const base
     return range.contains(address) ? std::optional(address) : std::nullopt;
 }
 
-std::string store_of_pool(const json::Reader& metadata) {
+std::string mark_of_pool(const json::Reader& metadata) {
     const auto annotations = metadata.find("annotations");
     return annotations ? text_or_empty(*annotations, kStoreOfPool) : std::string();
 }
 
-std::string empty_pool_text(const Place& place, const std::string& store) {
+std::string empty_pool_text(const Place& place, const std::string& mark) {
     json::Writer object;
     object.begin_object().member("apiVersion", kPoolVersion).member("kind", "IPPool").key("metadata").begin_object();
     object.member("name", pool_name(place));
-    if (!store.empty()) object.key("annotations").begin_object().member(kStoreOfPool, store).end_object();
+    if (!mark.empty()) object.key("annotations").begin_object().member(kStoreOfPool, mark).end_object();
     object.end_object().key("spec").begin_object();
     object.member("range", fmt::format("{}/{}", place.subnet.network(), place.subnet.length()));
     object.key("allocations").begin_object().end_object().end_object().end_object();
@@ -74,7 +74,7 @@ Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPref
     if (const auto metadata = object.find("metadata")) {
         pool.uid = text_or_empty(*metadata, "uid");
         pool.version = text_or_empty(*metadata, "resourceVersion");
-        pool.store = store_of_pool(*metadata);
+        pool.mark = mark_of_pool(*metadata);
         pool.has_annotations = metadata->find("annotations").has_value();
     }
     const auto allocations = spec.find("allocations");

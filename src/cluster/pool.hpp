@@ -13,10 +13,11 @@
 
 namespace rdmanet::cluster {
 
-/// An annotation of a pool from which store "whereabouts" gives nothing: the store that has its addresses.
+/// An annotation of a pool: its mark (held.hpp). Store "whereabouts" gives nothing from a marked pool, unless the mark
+/// is that of what the AddressRange says.
 inline constexpr const char* kStoreOfPool = "rdmanet.cni/store";
 /// Its value; empty without one.
-[[nodiscard]] std::string store_of_pool(const json::Reader& metadata);
+[[nodiscard]] std::string mark_of_pool(const json::Reader& metadata);
 
 /// Empty if it is absent.
 [[nodiscard]] std::string text_or_empty(const json::Reader& object, std::string_view key);
@@ -45,7 +46,7 @@ struct Pool {
     std::size_t size = 0;                // of its JSON
     std::string uid{};                   // of the object
     std::string version{};               // changes with everything in it
-    std::string store{};                 // see kStoreOfPool
+    std::string mark{};                  // see kStoreOfPool
     bool has_annotations = false;
 
     [[nodiscard]] const PoolRecord* find(const base::IpAddress& address) const;
@@ -54,8 +55,8 @@ struct Pool {
 /// Throws json::ValueError for what is no IPPool of that range.
 [[nodiscard]] Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPrefix& expected);
 
-/// A pool without records as JSON, for POST. `store` marks it, unless it is empty.
-[[nodiscard]] std::string empty_pool_text(const Place& place, const std::string& store);
+/// A pool without records as JSON, for POST. `mark` may be empty.
+[[nodiscard]] std::string empty_pool_text(const Place& place, const std::string& mark);
 
 /// The key of an address in the pool; nullopt where whereabouts could not read it again: its offsets are the low 64
 /// bits, read as signed, and of IPv4 below 2^32 - 1.

@@ -34,4 +34,20 @@ std::optional<IpAddress> lowest_free(const Claim& claim, const Pool& pool, const
     return std::nullopt;
 }
 
+std::optional<IpAddress> choose_free(const Claim& claim, const Pool& pool, const std::set<IpAddress>& reserved,
+                                     const std::map<IpAddress, std::int64_t>& resting) {
+    std::set<IpAddress> avoided = reserved;
+    for (const auto& [address, since] : resting) avoided.insert(address);
+    auto address = lowest_free(claim, pool, avoided);
+    if (address || claim.resting == ipam::Resting::left_alone) return address;
+    std::int64_t earliest = 0;
+    for (const auto& [candidate, since] : resting) {
+        if (address && since >= earliest) continue;
+        if (!is_in(claim, candidate) || pool.find(candidate) != nullptr || reserved.contains(candidate)) continue;
+        address = candidate;
+        earliest = since;
+    }
+    return address;
+}
+
 } // namespace rdmanet::cluster

@@ -5,8 +5,14 @@
 #include "blocks/blocks_api.hpp"
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/cluster/migrate.hpp>
 
 #include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rdmanet::cluster {
 
@@ -16,18 +22,50 @@ namespace rdmanet::cluster {
 
 /// Throws if the cluster has recorded the range of `wanted` for another store.
 void require_same_store(const RangeObject& recorded, const RangeObject& wanted);
+/// Throws if it is not cut as the network says, as far as that says it.
+void require_same_cut(const RangeObject& recorded, std::optional<unsigned> block_size,
+                      const std::optional<base::IpPrefix>& requestable);
+/// Throws if somebody has deleted it: who goes on with it would keep it for good.
+void require_stays(const RangeObject& range);
+/// The server drops what its definition of AddressRanges does not know.
+[[noreturn]] void refuse_old_kind(const RangeObject& range);
+/// Of these, the one in the subnet; without host bits.
+[[nodiscard]] std::optional<base::IpPrefix> requestable_in(const base::IpPrefix& subnet,
+                                                           const std::vector<base::IpPrefix>& requestable);
 [[noreturn]] void refuse_difference(const RangeObject& recorded, std::string_view key, const std::string& configured,
                                     const std::string& has);
 
 class RangeRecords {
 public:
-    explicit RangeRecords(BlocksApi& api) : api_(api) {}
+    /// `outside` are the stores outside of the API server that this process can reach.
+    explicit RangeRecords(BlocksApi& api, std::vector<OutsideStore*> outside = {})
+        : api_(api), outside_(std::move(outside)) {}
 
-    /// The object of the range, as it is or made like `wanted`. It is confirmed: no other range overlaps. Before it is
-    /// confirmed, and not if it already was, `prepare` is called. Throws ipam::StoreError, also for a range of another
-    /// store.
-    [[nodiscard]] RangeObject record(const RangeObject& wanted, const std::function<void()>& prepare,
-                                     const base::Deadline& deadline);
+    /// The object of the range, as it is or made like `wanted`. It is confirmed: no other range overlaps, and what other
+    /// stores have of it is in `held`. Throws ipam::StoreError, also for a range of another store.
+    [[nodiscard]] RangeObject record(const RangeObject& wanted, const base::Deadline& deadline);
+    /// The same for an object that is there. Asks no maker to do it.
+    [[nodiscard]] RangeObject finish(const RangeObject& range, const base::Deadline& deadline) {
+        return confirmed({.range = range}, deadline);
+    }
+    /// The object says that it moves, to be what `wanted` makes of what it is then, and no longer that it is confirmed.
+    /// That may throw.
+    [[nodiscard]] RangeObject begin(RangeObject range, const std::string& to,
+                                    const std::function<RangeObject(const RangeObject&)>& wanted,
+                                    const base::Deadline& deadline);
+    /// Leaves in `held` what other stores still have. Those who know an older list give less than they could.
+    [[nodiscard]] RangeObject shrink(RangeObject range, const base::Deadline& deadline);
+    /// An outside store that has the range leaves out what others still have: again, because who did it may have been
+    /// killed in between.
+    void leave_out(const RangeObject& range, const base::Deadline& deadline);
+    /// nullptr: it is in the API server, or nobody knows it here.
+    [[nodiscard]] OutsideStore* find_outside(const std::string& store) const;
+    /// Throws unless sees_all().
+    void require_sight(const RangeObject& range) const;
+    /// Whether this process can look into all stores that the range comes from.
+    [[nodiscard]] bool sees_all(const RangeObject& range) const;
+    /// Throws if another range of the space overlaps that may not.
+    void require_no_overlap(const RangeObject& range, const base::Deadline& deadline);
 
     /// An AddressRange of another space by which blocks have the addresses of a pool. Two spaces may share one pool: the
     /// names of pools don't say whether addresses are unique in their range only.
@@ -39,15 +77,22 @@ private:
         RangeObject range;
         bool is_ours = false; // else another node has made it at the same time
     };
-    static void require_stays(const RangeObject& range);
+    [[nodiscard]] std::vector<ipam::Interval> held_by_others(const RangeObject& range, const base::Deadline& deadline);
+    [[nodiscard]] Moving moving(const RangeObject& range, const base::Deadline& deadline);
+    template <class Change>
+    [[nodiscard]] RangeObject write_until_done(RangeObject range, Change change, const base::Deadline& deadline);
+    static void require_usable(const RangeObject& range, const RangeObject& wanted);
     [[nodiscard]] bool is_abandoned(const RangeObject& range) const;
     [[nodiscard]] bool await_confirmation(RangeObject& range, const base::Deadline& deadline);
-    void require_no_other_blocks(const RangeObject& range, const base::Deadline& deadline);
+    static void require_no_other_blocks(const RangeObject& range, const std::vector<std::string>& foreign);
     [[nodiscard]] Made make(const RangeObject& wanted, const base::Deadline& deadline);
-    [[nodiscard]] RangeObject confirmed(const Made& made, const std::function<void()>& prepare,
-                                        const base::Deadline& deadline);
+    [[nodiscard]] bool settle_overlaps(const RangeObject& self, const std::vector<RangeObject>& all, bool is_ours,
+                                       const base::Deadline& deadline);
+    [[nodiscard]] RangeObject confirmed(const Made& made, const base::Deadline& deadline);
+    [[nodiscard]] bool confirm(RangeObject& range, const base::Deadline& deadline);
 
     BlocksApi& api_;
+    std::vector<OutsideStore*> outside_;
 };
 
 } // namespace rdmanet::cluster

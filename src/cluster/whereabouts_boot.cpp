@@ -2,6 +2,7 @@
 
 #include "blocks/objects.hpp"
 #include "listing.hpp"
+#include "whereabouts_reserved.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -54,21 +55,6 @@ bool is_left(const Reservation& reservation, const ThisNode& node) {
            reservation.container_id.has_value();
 }
 
-/// The reservation goes last, because it alone leads here. Both writes name the whole of what was seen. False: look
-/// again.
-bool give_back(WhereaboutsApi& objects, const std::string& name, const Reservation& reservation,
-               const base::Deadline& deadline) {
-    if (!reservation.place || !reservation.address) return true;
-    const auto pool = objects.find_pool(*reservation.place, deadline);
-    if (const PoolRecord* record = pool ? pool->find(*reservation.address) : nullptr) {
-        // whereabouts has given the address to the pod's next container.
-        if (record->podref != reservation.podref || !record->is_of(*reservation.container_id, reservation.ifname))
-            return true;
-        if (objects.give_back(*reservation.place, *record, deadline) != Written::yes) return false;
-    }
-    return objects.unreserve(name, reservation, deadline) != Written::unknown;
-}
-
 } // namespace
 
 std::optional<std::string> give_back_earlier_boot(kube::Api& api, WhereaboutsApi& objects, const ThisNode& node,
@@ -91,7 +77,7 @@ std::optional<std::string> give_back_earlier_boot(kube::Api& api, WhereaboutsApi
     }
     for (const auto& [name, reservation] : left) {
         if (!is_left(reservation, self)) continue;
-        if (deadline.passed() || !give_back(objects, name, reservation, deadline)) return std::nullopt;
+        if (deadline.passed() || !give_back_reserved(objects, name, reservation, deadline)) return std::nullopt;
     }
     return self.uid;
 }

@@ -1,5 +1,6 @@
 #include "whereabouts_range.hpp"
 
+#include "held.hpp"
 #include "range_records.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -13,12 +14,12 @@ namespace {
 
 using ipam::StoreError;
 
-[[noreturn]] void refuse_marked(const Place& place, const std::string& pool, const std::string& store,
+[[noreturn]] void refuse_marked(const Place& place, const std::string& pool, const std::string& mark,
                                 const std::string& by = {}) {
     throw StoreError(StoreError::Kind::permanent,
                      fmt::format("range {}: this network has \"store\" whereabouts, and IPPool {} says that its "
                                  "addresses are in store {}{}: use that, or a range of its own",
-                                 place.subnet, pool, base::quoted(store), by));
+                                 place.subnet, pool, base::quoted(store_of_mark(mark)), by));
 }
 
 /// Blocks that had the range before there were pools have marked none. A pool with records was there before them.
@@ -33,7 +34,9 @@ using ipam::StoreError;
 /// finds in a list. This node has made its pool before it comes here, so one of both sees the other.
 void require_no_marks(BlocksApi& api, const Place& place, const Pool& pool, const MissingRight& missing,
                       const base::Deadline& deadline) {
-    if (!pool.store.empty()) refuse_marked(place, pool_name(place), pool.store);
+    // The AddressRange says what is left out of such a pool.
+    if (store_of_mark(pool.mark) == kInPools) throw MissingRight(missing);
+    if (!pool.mark.empty()) refuse_marked(place, pool_name(place), pool.mark);
     std::vector<PoolHead> others;
     try {
         others = api.list_pools(deadline);
@@ -42,32 +45,29 @@ void require_no_marks(BlocksApi& api, const Place& place, const Pool& pool, cons
     }
     for (const PoolHead& other : others) {
         const auto subnet = subnet_of_pool(place.space, other.name);
-        if (subnet && has_reservations(place) && overlap(*subnet, place.subnet) && !other.store.empty())
-            refuse_marked(place, other.name, other.store);
+        const bool has_its_addresses = subnet && has_reservations(place) && overlap(*subnet, place.subnet);
+        if (has_its_addresses && !other.mark.empty() && store_of_mark(other.mark) != kInPools)
+            refuse_marked(place, other.name, other.mark);
     }
+}
+
+/// Two spaces may share one pool. The mark is that of one AddressRange.
+void require_none_in_other_space(RangeRecords& ranges, const Place& place, const base::Deadline& deadline) {
+    const auto other = ranges.find_in_other_space(place.space, place.subnet, deadline);
+    if (!other) return;
+    refuse_marked(place, pool_name(place), other->store_text(), fmt::format(", by AddressRange {}", other->name()));
 }
 
 } // namespace
 
-bool WhereaboutsRange::is_ours(const Place& place, const Pool& pool, const base::Deadline& deadline) {
-    if (pool.store.empty() && memory_.knows(place, pool.uid)) return true;
+std::optional<std::vector<ipam::Interval>> WhereaboutsRange::find_held(const Place& place, const Pool& pool,
+                                                                       const base::Deadline& deadline) {
+    if (pool.mark.empty() && memory_.knows(place, pool.uid)) return std::vector<ipam::Interval>();
     BlocksApi api(api_);
-    RangeObject wanted{.space = place.space, .subnet = place.subnet, .store = kInPools};
-    wanted.recorded_by = node_name_;
     try {
-        RangeRecords ranges(api);
-        if (!pool.store.empty())
-            if (const auto other = ranges.find_in_other_space(place.space, place.subnet, deadline))
-                refuse_marked(place, pool_name(place), pool.store, fmt::format(", by AddressRange {}", other->name()));
-        (void)ranges.record(
-            wanted, [] {}, deadline);
-        if (!pool.store.empty()) { // blocks had the range once
-            if (const auto marked = api.find_pool(pool_name(place), deadline); marked && !marked->store.empty())
-                (void)api.mark_pool(*marked, {}, deadline);
-            return false;
-        }
+        return find_recorded(place, pool, api, deadline);
     } catch (const MissingKind&) { // nobody can have blocks
-        if (!pool.store.empty()) refuse_marked(place, pool_name(place), pool.store);
+        if (!pool.mark.empty()) refuse_marked(place, pool_name(place), pool.mark);
     } catch (const MissingRight& missing) {
         require_no_marks(api, place, pool, missing, deadline);
         if (pool.records.empty() && api.knows_ranges(deadline)) refuse_to_begin(place, missing);
@@ -76,7 +76,32 @@ bool WhereaboutsRange::is_ours(const Place& place, const Pool& pool, const base:
                               missing.what()));
     }
     memory_.note(place, pool.uid);
-    return true;
+    return std::vector<ipam::Interval>();
+}
+
+/// The pool is read before the range, and a mark is written only into the pool as it was read. So an older mark never
+/// replaces a newer one.
+std::optional<std::vector<ipam::Interval>>
+WhereaboutsRange::find_recorded(const Place& place, const Pool& pool, BlocksApi& api, const base::Deadline& deadline) {
+    RangeRecords ranges(api);
+    const bool is_anothers = !pool.mark.empty() && store_of_mark(pool.mark) != kInPools;
+    if (is_anothers) require_none_in_other_space(ranges, place, deadline); // before anything is recorded
+    RangeObject wanted{.space = place.space, .subnet = place.subnet, .store = kInPools};
+    wanted.recorded_by = node_name_;
+    RangeObject recorded = ranges.record(wanted, deadline);
+    const std::string mark = mark_of_pools(recorded);
+    if (pool.mark == mark) {
+        if (mark.empty()) memory_.note(place, pool.uid);
+        return std::move(recorded.held);
+    }
+    if (is_anothers)
+        ranges.require_no_overlap(recorded, deadline); // whose mark it may be
+    else
+        require_none_in_other_space(ranges, place, deadline);
+    const PoolHead as_read{
+        .name = pool_name(place), .mark = pool.mark, .version = pool.version, .has_annotations = pool.has_annotations};
+    (void)api.mark_pool(as_read, mark, deadline);
+    return std::nullopt;
 }
 
 } // namespace rdmanet::cluster

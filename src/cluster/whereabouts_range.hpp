@@ -1,6 +1,7 @@
 // The range of a pool, which another store may have.
 #pragma once
 
+#include "blocks/blocks_api.hpp"
 #include "pool.hpp"
 #include "range_memory.hpp"
 
@@ -8,8 +9,10 @@
 #include <rdmanet/kube/api.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace rdmanet::cluster {
 
@@ -20,12 +23,16 @@ public:
                      std::function<void(const std::string&)> warn)
         : api_(api), memory_(std::move(state_directory)), node_name_(std::move(node_name)), warn_(std::move(warn)) {}
 
-    /// Whether the cluster has the pool's range for this store: an AddressRange says so, which is made if it is absent.
-    /// Asks once for each boot and pool. False if the pool has changed. Throws ipam::StoreError if another store has the
-    /// range.
-    [[nodiscard]] bool is_ours(const Place& place, const Pool& pool, const base::Deadline& deadline);
+    /// What other stores have of the pool's range, sorted and disjoint, if the cluster has the range for this store: an
+    /// AddressRange says so, which is made if it is absent. Asks once for each boot and pool, and while the pool is marked.
+    /// nullopt if the pool is to be read again. Throws ipam::StoreError if another store has the range.
+    [[nodiscard]] std::optional<std::vector<ipam::Interval>> find_held(const Place& place, const Pool& pool,
+                                                                       const base::Deadline& deadline);
 
 private:
+    [[nodiscard]] std::optional<std::vector<ipam::Interval>>
+    find_recorded(const Place& place, const Pool& pool, BlocksApi& api, const base::Deadline& deadline);
+
     kube::Api& api_;
     RangeMemory memory_;
     std::string node_name_;

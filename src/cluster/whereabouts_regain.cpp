@@ -1,5 +1,6 @@
 #include "whereabouts_regain.hpp"
 
+#include "held.hpp"
 #include "regain.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -59,7 +60,13 @@ void WhereaboutsRegain::regain_record(const Place& place, ipam::Regained& regain
         } else {
             pool = api_.get_pool(place, deadline);
         }
-        if (!range_.is_ours(place, *pool, deadline)) continue;
+        const auto held = range_.find_held(place, *pool, deadline);
+        if (!held) continue;
+        if (is_held(*held, lease.address.address())) {
+            regained.refused =
+                fmt::format("another store, from which range {} comes, has it: {}", place.subnet, kTakeAnother);
+            return;
+        }
         const auto key = key_of(lease.address.address(), pool->range);
         if (!key) {
             regained.refused =

@@ -1,16 +1,20 @@
 #include <rdmanet/cluster/whereabouts_store.hpp>
 
+#include "held.hpp"
 #include "pool_search.hpp"
+#include "rest_memory.hpp"
 #include "tried.hpp"
 #include "whereabouts_api.hpp"
 #include "whereabouts_boot.hpp"
 #include "whereabouts_pace.hpp"
 #include "whereabouts_range.hpp"
 #include "whereabouts_regain.hpp"
+#include "whereabouts_reserved.hpp"
 #include "whereabouts_return.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -42,7 +46,8 @@ public:
     Impl(kube::Api& api, Options options)
         : options_(std::move(options)), server_(api), api_(api, options_.name_space, options_.node),
           range_(api, options_.state_directory, options_.node.name, options_.warn),
-          return_(api_, options_.name_space, options_.has_open_claim) {}
+          return_(api_, options_.name_space, options_.has_open_claim),
+          rest_(options_.state_directory, options_.node.boot_id, [] { return ipam::system_time().boot; }) {}
 
     std::optional<std::string> give_back_earlier_boot(const base::Deadline& deadline) {
         read_.clear();
@@ -78,7 +83,8 @@ public:
         return granted;
     }
 
-    std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) {
+    /// The leases in `unused` do not rest.
+    std::vector<Lease> release(const OwnerKey& key, const std::vector<Lease>& unused, const base::Deadline& deadline) {
         read_.clear();
         std::vector<Lease> released;
         // What one pool refuses does not keep the addresses of the others.
@@ -99,8 +105,14 @@ public:
                 for (const PoolRecord& record : return_.give_back_own(place, key, deadline))
                     released.push_back(lease_of(place, record, slot++));
             });
+        if (options_.are_places_guessed)
+            attempt([&] {
+                for (const auto& [place, record] : give_back_reserved_for(key, api_, options_.warn, deadline))
+                    released.push_back(lease_of(place, record, 0));
+            });
         for (const auto& also : options_.also)
             attempt([&] { return_.unreserve_own(reservation_name(also.first, also.second), key, deadline); });
+        let_rest(released, unused, deadline);
         if (first_failure) std::rethrow_exception(first_failure);
         return released;
     }
@@ -115,6 +127,7 @@ public:
             if (record != nullptr && is_unchanged(*record, lease) && return_.give_back(place, *record, deadline))
                 reclaimed.push_back(lease);
         }
+        let_rest(reclaimed, {}, deadline);
         return reclaimed;
     }
 
@@ -189,7 +202,7 @@ public:
         if (claim.usable.empty()) return false;
         read_.erase(pool_name(place_of(claim)));
         const Pool* pool = look_at(place_of(claim), deadline);
-        return pool == nullptr || lowest_free(claim, *pool, {}).has_value();
+        return pool == nullptr || choose_free(claim, *pool, {}, resting_in(*pool, claim)).has_value();
     }
 
     ipam::Usage usage(const Claim& claim, const base::Deadline& deadline) {
@@ -223,7 +236,7 @@ private:
         Place place;
         std::set<IpAddress> reserved_by_others{};
         bool is_fresh = false;
-        bool is_marked = false; // the pool has another store's mark, which is no longer true
+        bool is_marked = false; // otherwise than the AddressRange says
         int lost_races = 0;
         std::string refused_version{}; // of the pool when the server refused the last claim
         http::Stopwatch watch{};
@@ -251,7 +264,7 @@ private:
         throw StoreError(
             StoreError::Kind::temporary,
             fmt::format("lease store: {} {} times to take an address of IPPool {}/{}{}",
-                        taking.is_marked ? "another store's mark could not be removed" : "other nodes were faster",
+                        taking.is_marked ? "somebody has changed the mark of the pool" : "other nodes were faster",
                         kMostTries, options_.name_space, pool_name(taking.place), tried(taking)));
     }
 
@@ -276,8 +289,9 @@ private:
             if (secure(taking, *own, deadline)) return lease;
             return std::nullopt;
         }
-        taking.is_marked = !range_.is_ours(taking.place, pool, deadline);
-        if (taking.is_marked) { // until the mark is removed
+        const auto held = range_.find_held(taking.place, pool, deadline);
+        taking.is_marked = !held;
+        if (!held) { // until the mark is the right one
             ++taking.lost_races;
             return std::nullopt;
         }
@@ -287,9 +301,13 @@ private:
             if (const PoolRecord* holder = pool.find(*address))
                 return ipam::Taken{taking.slot, lease_of(taking.place, *holder, 0)};
             if (taking.reserved_by_others.contains(*address)) return taken_in_another_range(taking, *address, deadline);
+            require_not_held(*held, *address);
         } else {
-            address = lowest_free(taking.claim, pool, taking.reserved_by_others);
-            if (!address) return ipam::Exhausted{taking.slot};
+            Claim free = taking.claim;
+            free.usable = ipam::difference(free.usable, *held);
+            address = choose_free(free, pool, taking.reserved_by_others, resting_in(pool, free));
+            if (!address)
+                return ipam::Exhausted{.claim = taking.slot, .detail = held->empty() ? "" : std::string(kHeldByOthers)};
         }
         const auto key = key_of(*address, pool.range);
         if (!key)
@@ -319,6 +337,23 @@ private:
         Lease lease = new_lease(taking, *address);
         if (secure(taking, taken, deadline)) return lease;
         return std::nullopt;
+    }
+
+    [[nodiscard]] std::map<IpAddress, std::int64_t> resting_in(const Pool& pool, const Claim& claim) const {
+        return rest_.resting(pool.uid, claim.cooldown);
+    }
+
+    void let_rest(const std::vector<Lease>& released, const std::vector<Lease>& unused,
+                  const base::Deadline& deadline) {
+        std::map<std::string, std::vector<IpAddress>> by_pool;
+        for (const Lease& lease : released) {
+            const IpAddress address = lease.address.address();
+            const bool is_unused = std::any_of(unused.begin(), unused.end(), [&](const Lease& one) {
+                return one.space == lease.space && one.address.address() == address;
+            });
+            if (!is_unused) by_pool[api_.known_uid(cluster::place_of(lease))].push_back(address);
+        }
+        for (const auto& [pool_uid, addresses] : by_pool) rest_.note(pool_uid, addresses, deadline);
     }
 
     /// The reservation goes before the pool's record. If we are killed in between, each of the two says whose it is: the
@@ -466,6 +501,7 @@ private:
     WhereaboutsApi api_;
     WhereaboutsRange range_;
     WhereaboutsReturn return_;
+    RestMemory rest_;
     std::vector<Lease> unsettled_;
     std::map<std::string, Pool> read_; // by name, until they are used or changed
     base::Deadline::Clock::duration slowest_read_{};
@@ -481,12 +517,12 @@ ipam::ReserveOutcome WhereaboutsStore::reserve(const Owner& owner, const std::ve
 }
 
 std::vector<Lease> WhereaboutsStore::release(const OwnerKey& key, const base::Deadline& deadline) {
-    return impl_->release(key, deadline);
+    return impl_->release(key, {}, deadline);
 }
 
-std::vector<Lease> WhereaboutsStore::withdraw(const OwnerKey& key, const std::vector<Lease>& /*unused*/,
+std::vector<Lease> WhereaboutsStore::withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
                                               const base::Deadline& deadline) {
-    return impl_->release(key, deadline);
+    return impl_->release(key, unused, deadline);
 }
 
 std::vector<Lease> WhereaboutsStore::reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) {

@@ -233,7 +233,10 @@ private:
             if (response.status != 200) response.body = without_secrets(std::move(response.body), token);
             return response;
         } catch (const http::TransportError& error) {
-            return Trouble{error.what(), error.may_have_been_done(), false, error.was_silent()};
+            return Trouble{.text = error.what(),
+                           .may_have_been_done = error.may_have_been_done(),
+                           .is_answer = false,
+                           .was_silent = error.was_silent()};
         }
     }
 

@@ -59,6 +59,22 @@ Transaction& Transaction::if_unchanged(std::string_view key, std::int64_t revisi
     return *this;
 }
 
+Transaction& Transaction::if_unchanged_below(const std::string& prefix, std::int64_t revision) {
+    json::Writer compare;
+    compare.begin_object().member("target", "MOD").member("result", "LESS").member("key", encode_base64(prefix));
+    compare.member("range_end", encode_base64(end_of_prefix(prefix)));
+    compare_.push_back(compare.member("mod_revision", std::to_string(revision + 1)).end_object().to_text());
+    return *this;
+}
+
+// A key that does not exist has no value, not an empty one (applyCompare again).
+Transaction& Transaction::if_value(std::string_view key, std::string_view value) {
+    json::Writer compare;
+    compare.begin_object().member("target", "VALUE").member("key", encode_base64(key));
+    compare_.push_back(compare.member("value", encode_base64(value)).end_object().to_text());
+    return *this;
+}
+
 Transaction& Transaction::put(std::string_view key, std::string_view value) {
     json::Writer put;
     put.begin_object().key("request_put").begin_object();

@@ -191,9 +191,9 @@ void parse_members(const json::Reader& ipam, Config& config) {
         throw json::ValueError(ipam.path(),
                                "nothing to allocate from: expected \"range\", \"ipRanges\" or \"addresses\"");
     config.dns = parse_dns(ipam);
-    choose_store(ipam, config);
     if (const auto cooldown = ipam.find("cooldown"))
         config.cooldown = std::chrono::seconds(cooldown->integer(0, kMostCooldown));
+    choose_store(ipam, config);
 }
 
 } // namespace

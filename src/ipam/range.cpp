@@ -6,11 +6,10 @@
 #include <utility>
 
 namespace rdmanet::ipam {
-namespace {
 
 using base::Uint128;
 
-void sort_and_merge(std::vector<Interval>& intervals) {
+std::vector<Interval> merged(std::vector<Interval> intervals) {
     std::sort(intervals.begin(), intervals.end(),
               [](const Interval& a, const Interval& b) { return a.first < b.first; });
     std::vector<Interval> merged;
@@ -21,10 +20,9 @@ void sort_and_merge(std::vector<Interval>& intervals) {
         else
             merged.push_back(next);
     }
-    intervals = std::move(merged);
+    return merged;
 }
 
-/// `from` without `holes`; both are sorted and disjoint.
 std::vector<Interval> difference(const std::vector<Interval>& from, const std::vector<Interval>& holes) {
     std::vector<Interval> rest;
     auto hole = holes.begin();
@@ -41,8 +39,6 @@ std::vector<Interval> difference(const std::vector<Interval>& from, const std::v
     return rest;
 }
 
-} // namespace
-
 std::string to_text(Uint128 number) {
     std::string digits;
     do {
@@ -53,12 +49,17 @@ std::string to_text(Uint128 number) {
     return digits;
 }
 
+std::string to_text(base::Family family, const Interval& interval) {
+    const base::IpAddress first(family, interval.first);
+    if (interval.first == interval.last) return first.to_string();
+    return fmt::format("{}-{}", first, base::IpAddress(family, interval.last));
+}
+
 Range::Range(const base::IpPrefix& subnet, Interval bounds)
     : subnet_(*base::IpPrefix::make(subnet.network(), subnet.length())), bounds_(bounds), usable_{bounds} {}
 
 void Range::remove(std::vector<Interval> holes) {
-    sort_and_merge(holes);
-    usable_ = difference(usable_, holes);
+    usable_ = difference(usable_, merged(std::move(holes)));
 }
 
 Uint128 Range::usable_count() const {

@@ -17,24 +17,18 @@ namespace rdmanet::ipam {
 namespace {
 
 // A pool has all of its records in one object, which the API server reads and writes as a whole for each address.
-constexpr unsigned kMostHostBitsOfPool = 12;
-constexpr unsigned kMostInOnePool = (1U << kMostHostBitsOfPool) - 2;
+constexpr unsigned kMostInOnePool = 4094;
 
 /// Keys of whereabouts before 0.6, which kept its leases in etcd.
 constexpr std::string_view kEtcdBefore06[] = {"etcd_host",     "etcd_username",  "etcd_password",
                                               "etcd_key_file", "etcd_cert_file", "etcd_ca_cert_file"};
 
-/// Networks that use parts of one subnet must choose one store, or both stores would give its addresses. So the parts
-/// do not count.
-unsigned host_bits(const ConfiguredRange& range) {
-    const base::IpPrefix& subnet = range.range.subnet();
-    return base::address_bits(subnet.family()) - subnet.length();
-}
-
-const ConfiguredRange& smallest_of(const std::vector<ConfiguredRange>& ranges) {
-    return *std::min_element(ranges.begin(), ranges.end(), [](const ConfiguredRange& a, const ConfiguredRange& b) {
-        return host_bits(a) < host_bits(b);
-    });
+const Range& smallest_of(const std::vector<ConfiguredRange>& ranges) {
+    const auto smallest =
+        std::min_element(ranges.begin(), ranges.end(), [](const ConfiguredRange& a, const ConfiguredRange& b) {
+            return a.range.usable_count() < b.range.usable_count();
+        });
+    return smallest->range;
 }
 
 StoreKind kind_of(const StoreKeys::Value& store) {
@@ -50,14 +44,14 @@ std::string by_key(std::string_view key, const StoreKeys::Value& value) {
     return fmt::format("chosen by \"{}\" in the node's file {}", key, value.file);
 }
 
-/// The store of a network that has a cluster and does not say which one.
+/// The store of a network that has a cluster and does not say which one. Networks that use parts of one subnet may get
+/// different ones here. Then what the cluster has recorded for the range decides.
 StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<ConfiguredRange>& ranges) {
     if (ranges.empty()) return {.why = "chosen because the network has no range, so nodes have nothing to share"};
-    const ConfiguredRange& smallest = smallest_of(ranges);
-    const bool is_large = host_bits(smallest) > kMostHostBitsOfPool;
+    const Range& smallest = smallest_of(ranges);
+    const bool is_large = smallest.usable_count() > kMostInOnePool;
     return {.kind = is_large ? StoreKind::blocks : StoreKind::whereabouts,
-            .why = fmt::format("chosen by size (subnet {}/{} has {} {} addresses, and {} is set)",
-                               smallest.range.subnet().network(), smallest.range.subnet().length(),
+            .why = fmt::format("chosen by size (range {} has {} {} usable addresses, and {} is set)", smallest,
                                is_large ? "more than" : "at most", kMostInOnePool, kubernetes.where),
             .open_to = {{StoreKind::whereabouts, {}}, {StoreKind::blocks, {}}}};
 }
@@ -157,10 +151,19 @@ void require_node_name(const StoreKeys& keys) {
                                            base::quoted(keys.node_name->text)));
 }
 
-void warn_of_cooldown(const json::Reader& ipam, std::vector<std::string>& warnings) {
-    if (const auto cooldown = ipam.find("cooldown"))
+/// The objects of one have no place for the time, and in the other the next pod gets another address anyway.
+void warn_of_cooldown(const json::Reader& ipam, const Config& config, StoreKind kind,
+                      std::vector<std::string>& warnings) {
+    const auto cooldown = ipam.find("cooldown");
+    if (!cooldown || config.cooldown.count() == 0) return;
+    if (kind == StoreKind::whereabouts)
         warnings.push_back(
-            fmt::format("{}: ignored, because only store \"node\" lets addresses rest: remove it", cooldown->path()));
+            fmt::format("{}: only the node that released an address waits for it, because store "
+                        "\"whereabouts\" has no place for the time: remove the key, unless that is enough",
+                        cooldown->path()));
+    else
+        warnings.push_back(
+            fmt::format("{}: ignored, because store \"{}\" has no place for it: remove it", cooldown->path(), kind));
 }
 
 /// In the node's file they are for those networks that use blocks.
@@ -240,7 +243,7 @@ void require_fit(StoreKind kind, const json::Reader& ipam, const Config& config,
     if (kind == StoreKind::blocks) return require_blocks(ipam, config);
     warn_of_static_addresses(ipam, config, warnings);
     require_different_pools(ipam, config);
-    warn_of_cooldown(ipam, warnings);
+    warn_of_cooldown(ipam, config, kind, warnings);
     warn_of_keys_of_blocks(ipam, kind, warnings);
 }
 
@@ -288,7 +291,7 @@ void choose_store(const json::Reader& ipam, Config& config) {
     }
     set_limits(config.store.kind == StoreKind::etcd ? keys.of_etcd : keys.of_kubernetes, config.store.limits);
     if (config.store.kind == StoreKind::etcd) {
-        warn_of_cooldown(ipam, config.warnings);
+        warn_of_cooldown(ipam, config, StoreKind::etcd, config.warnings);
         warn_of_keys_of_blocks(ipam, StoreKind::etcd, config.warnings);
         require_servers(keys, config.store);
         require_few_addresses(ipam, config);

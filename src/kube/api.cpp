@@ -73,10 +73,11 @@ Outcome Api::create(const std::string& path, std::string body, const base::Deadl
         deadline);
 }
 
-Outcome Api::patch(const std::string& path, std::string operations, const base::Deadline& deadline) {
+Outcome Api::patch(const std::string& path, std::string operations, const base::Deadline& deadline, Shape shape) {
     return ask({.method = "PATCH",
                 .target = path,
-                .headers = {{"Content-Type", "application/json-patch+json"}, {"Accept", kMetadata}},
+                .headers = {{"Content-Type", "application/json-patch+json"},
+                            {"Accept", shape == Shape::metadata ? kMetadata : "application/json"}},
                 .body = std::move(operations)},
                deadline);
 }

@@ -126,9 +126,7 @@ std::string to_json(const IpamCheck& check) {
             .end_object();
     writer.end_array();
     writer.member("leases", std::uint64_t{check.leases}).member("blocks", std::uint64_t{check.blocks});
-    writer.key("seen").begin_object();
     write(writer, check.seen);
-    writer.end_object();
     state::write_texts(writer, "repaired", check.repair.made);
     state::write_texts(writer, "notRepaired", check.repair.refused);
     state::write_texts(writer, "unknown", check.unknown);

@@ -128,6 +128,7 @@ private:
     }
 
     void look_at(const SeenEtcdLease& seen) {
+        if (seen.held) return;
         if (!seen.lease)
             return add(Wrong::unreadable, about(seen),
                        "rdmanet has not written its value: find out who did, and remove the key");

@@ -151,15 +151,17 @@ private:
 
     void add_etcd(const cluster::SeenEtcdLease& seen) {
         if (seen.lease) return add_lease("etcd", *seen.lease, seen.node, marks_of(about(seen)));
-        report_.leases.push_back({.store = "etcd",
-                                  .space = {},
-                                  .address = fmt::format("key {}", base::quoted(seen.key)),
-                                  .network = {},
-                                  .pod = {},
-                                  .container_id = {},
-                                  .ifname = {},
-                                  .node = {},
-                                  .marks = marks_of(about(seen))});
+        const auto& held = seen.held;
+        report_.leases.push_back(
+            {.store = "etcd",
+             .space = held ? held->space : std::string(),
+             .address = held ? held->address.to_string() : fmt::format("key {}", base::quoted(seen.key)),
+             .network = {},
+             .pod = {},
+             .container_id = {},
+             .ifname = {},
+             .node = {},
+             .marks = held ? std::vector{fmt::format("held by {}", held->holder)} : marks_of(about(seen))});
     }
 
     const IpamSurvey& survey_;
@@ -250,9 +252,7 @@ std::string to_json(const IpamReport& report) {
         writer.end_object();
     }
     writer.end_array();
-    writer.key("seen").begin_object();
     write(writer, report.seen);
-    writer.end_object();
     state::write_texts(writer, "faults", report.faults);
     state::write_texts(writer, "troubles", report.troubles);
     state::write_texts(writer, "unknown", report.unknown);

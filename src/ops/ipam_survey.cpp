@@ -6,6 +6,7 @@
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/etcd_access.hpp>
+#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
 #include <algorithm>
@@ -115,6 +116,7 @@ private:
     void read_etcd() {
         survey_.etcd = clients_.etcd().list(deadline_);
         std::erase_if(survey_.etcd, [&](const auto& seen) {
+            if (seen.held) return !places_.includes(seen.held->space, seen.held->address);
             return seen.lease && !places_.includes(seen.lease->space, seen.lease->address.address());
         });
     }
@@ -127,8 +129,15 @@ private:
 
 } // namespace
 
-std::optional<kube::Access> find_access(const std::string& kubeconfig) {
-    return kubeconfig.empty() ? kube::find_access_of_pod() : kube::read_kubeconfig(kubeconfig);
+kube::Access find_access(const LeasePlaces& places) {
+    auto access = places.kubeconfig.empty() ? kube::find_access_of_pod()
+                                            : std::optional(kube::read_kubeconfig(places.kubeconfig));
+    if (!access)
+        throw base::Error(fmt::format("no API server is named, and this process is in no pod: give --kubeconfig, or "
+                                      "name a kubeconfig in {}",
+                                      ipam::kNodeFile));
+    if (!places.name_space.empty()) access->name_space = places.name_space;
+    return *std::move(access);
 }
 
 bool IpamClients::has_kube() const {
@@ -140,10 +149,7 @@ IpamClients::~IpamClients() = default;
 
 kube::Api& IpamClients::kube() {
     if (kube_) return *kube_;
-    auto found = find_access(places_.kubeconfig);
-    if (!found) throw base::Error("no API server is named, and this process is in no pod: give --kubeconfig");
-    kube::Access access = *std::move(found);
-    if (!places_.name_space.empty()) access.name_space = places_.name_space;
+    kube::Access access = find_access(places_);
     const base::Logger log(base::LogLevel::warning);
     for (const std::string& warning : access.warnings) log.warn(warning);
     kube_ = std::make_unique<kube::Api>(std::move(access), kLongAnswers);
@@ -153,6 +159,10 @@ kube::Api& IpamClients::kube() {
 cluster::EtcdSurvey& IpamClients::etcd() {
     if (!etcd_) etcd_ = std::make_unique<cluster::EtcdSurvey>(connect_to_etcd(*places_.etcd), places_.etcd->prefix);
     return *etcd_;
+}
+
+std::unique_ptr<cluster::OutsideStore> IpamClients::make_etcd_outside() {
+    return cluster::make_etcd_outside(connect_to_etcd(*places_.etcd), places_.etcd->prefix);
 }
 
 cluster::EtcdNodes& IpamClients::etcd_nodes() {

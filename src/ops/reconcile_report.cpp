@@ -66,9 +66,7 @@ std::string to_text(const cluster::Reconciled& result, Act act) {
 std::string to_json(const cluster::Reconciled& result, Act act) {
     json::Writer writer(json::Layout::indented);
     writer.begin_object().member("dryRun", act == Act::only_looks);
-    writer.key("seen").begin_object();
     write(writer, result.seen);
-    writer.end_object();
     write(writer, "freed", result.freed);
     write(writer, "kept", result.kept);
     writer.member("needed", result.needed).member("foreign", result.foreign).member("unreadable", result.unreadable);

@@ -38,9 +38,11 @@ std::string to_text(const cluster::SeenStores& seen) {
 }
 
 void write(json::Writer& writer, const cluster::SeenStores& seen) {
+    writer.key("seen").begin_object();
     if (!seen.name_space.empty()) writer.member("namespace", seen.name_space);
     write_count(writer, "pools", seen.pools);
     write_count(writer, "blocks", seen.blocks);
+    writer.end_object();
 }
 
 } // namespace rdmanet::ops

@@ -90,9 +90,9 @@ std::string reservations() {
 
 TEST_CASE("whereabouts and rdmanet give addresses of one pool at once, and each keeps the other's records",
           "[cluster]") {
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    NEEDS(!cluster().empty(), kNeedsCluster);
     NEEDS(std::filesystem::exists(cluster() + "/whereabouts"), "whereabouts itself (test/cluster/cluster.sh build)");
-    write_kubeconfig(read_file(cluster() + "/admin.kubeconfig")); // with whereabouts' rights, too
+    use_cluster_as("admin"); // with whereabouts' rights, too
     const Pod pod("pod");
     const Both both(pod);
     CHECK(both.run("all come_again") == "");

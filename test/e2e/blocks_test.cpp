@@ -1,5 +1,6 @@
 // The store "blocks" end to end: two nodes on one machine, which differ by their state directories and Node objects.
 #include "attachment_stage.hpp"
+#include "cluster_machine.hpp"
 #include "cluster_stage.hpp"
 #include "silent_server.hpp"
 
@@ -16,54 +17,9 @@
 #include <vector>
 
 namespace rdmanet::test {
-namespace {
-
-constexpr const char* kBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
-
-/// A Node object of this machine, which the case takes away again, and what it had in the cluster.
-class ClusterMachine {
-public:
-    explicit ClusterMachine(std::string name, std::string space) : name_(std::move(name)), space_(std::move(space)) {
-        shell(cluster() + "/apply '" + node_object(name_) + "' /api/v1/nodes");
-    }
-    ClusterMachine(const ClusterMachine&) = delete;
-    ClusterMachine& operator=(const ClusterMachine&) = delete;
-    ~ClusterMachine() { shell(cluster() + "/delete /api/v1/nodes/" + name_); }
-
-    /// An attachment of a pod on this node.
-    [[nodiscard]] PluginCall call(const Pod& pod, const std::string& more = "") const {
-        return call_with("'store':'blocks','range':'10.64.0.0/16'" + more, pod);
-    }
-    [[nodiscard]] PluginCall call_with(const std::string& keys, const Pod& pod) const {
-        PluginCall call =
-            call_for(pod, "'master':'par0','ipam':{'type':'rdmanet'," + keys + ",'network_name':'" + space_ +
-                              "','nodeName':'" + name_ + "','kubernetes':{'kubeconfig':'" + kKubeconfig + "'}}");
-        call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
-        return call;
-    }
-
-private:
-    std::string name_;
-    std::string space_;
-};
-
-std::string own_space() {
-    static int count = 0;
-    return "e" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-}
-
-/// "BLOCK NODE" of each block of the space.
-std::string blocks_of(const std::string& space) {
-    return shell(cluster() + "/get " + kBlocks + " | jq --join-output '[.items[].spec | select(.space == \"" + space +
-                 "\") | .block + \" \" + .node.name] | join(\", \")'");
-}
-
-} // namespace
-
 TEST_CASE("a node takes a block of the cluster, and gives the addresses in it without a request", "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = own_space();
     const ClusterMachine machine(space + "-a", space);
     const Stage stage;
@@ -92,9 +48,8 @@ TEST_CASE("a node takes a block of the cluster, and gives the addresses in it wi
 }
 
 TEST_CASE("a network that names no store uses the one that the cluster has for its range", "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = own_space();
     const ClusterMachine machine(space + "-a", space);
     const Stage stage;
@@ -138,7 +93,7 @@ TEST_CASE("a network that names no store uses the one that the cluster has for i
     const PluginCall without_server = call(small);
     CHECK(addresses(add(without_server)) != addresses(result));
     CHECK(del(without_server) == "");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    use_cluster_as("rdmanet");
     for (const PluginCall& each : {first_of_small, first_of_large, by_record, large_by_record, after_others})
         CHECK(del(each) == "");
     CHECK_THAT(shell(binary() + " state"), Names("nothing attached"));
@@ -146,9 +101,8 @@ TEST_CASE("a network that names no store uses the one that the cluster has for i
 }
 
 TEST_CASE("two nodes share a range; a restart, an empty state directory and an unknown node", "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = own_space();
     const ClusterMachine a(space + "-a", space);
     const ClusterMachine b(space + "-b", space);
@@ -184,11 +138,40 @@ TEST_CASE("two nodes share a range; a restart, an empty state directory and an u
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("gc takes the blocks of a lost lease file when no network namespace has their addresses",
+          "[cluster][blocks]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    const PluginCall call = machine.call(stage.pod);
+    const std::string first = addresses(add(call));
+    const auto gc = [] { return shell(binary() + " gc 2>&1"); };
+    shell("rm -r /run/rdmanet/*");
+    PluginCall second = of(call, "c2");
+    second.ifname = "net2";
+    CHECK(addresses(add(second)) != first);
+    CHECK_THAT(gc(), Names(" of this node may have", "run `rdmanet gc` again in two minutes"));
+    shell("sed -i '2s/.*/0/' /run/rdmanet/cluster-left-*"); // as if they had passed
+    if (is_initial_pid_namespace()) {
+        CHECK_THAT(gc(), Names("left alone", "network namespace ", first.substr(0, first.find('/'))));
+    } else {
+        CHECK_THAT(gc(), Names("left alone", "is not in the node's PID namespace"));
+    }
+    CHECK(del(call) == ""); // by the MAC of its interface
+    if (is_initial_pid_namespace()) {
+        CHECK_THAT(gc(), !Catch::Contains("left alone"));
+        CHECK(shell("sqlite3 /run/rdmanet/blocks.sqlite 'SELECT count(*) FROM blocks'") == "2\n");
+    }
+    CHECK(del(second) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a requested address is a block of its own until DEL, also when the server is away then",
           "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = own_space();
     const ClusterMachine machine(space + "-a", space);
     const Stage stage;
@@ -203,15 +186,14 @@ TEST_CASE("a requested address is a block of its own until DEL, also when the se
     CHECK(del(call) == "");
     CHECK(blocks_of(space) == "10.64.255.7/32 " + space + "-a");
     CHECK(run_process({binary(), "gc"}, {}).exit_status == 1);
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    use_cluster_as("rdmanet");
     shell(binary() + " gc");
     CHECK(blocks_of(space) == "");
     CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("a server that did not answer one DEL does not keep the next one", "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
     const std::string good = read_file(cluster() + "/rdmanet.kubeconfig");
     write_kubeconfig(good);
     const std::string space = own_space();
@@ -242,9 +224,8 @@ TEST_CASE("a server that did not answer one DEL does not keep the next one", "[c
 }
 
 TEST_CASE("gc finds blocks of an earlier boot, and a range that somebody deletes goes with them", "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = own_space();
     const ClusterMachine machine(space + "-a", space);
     const Stage stage;
@@ -278,9 +259,8 @@ TEST_CASE("gc finds blocks of an earlier boot, and a range that somebody deletes
 }
 
 TEST_CASE("an ADD that inherits an address and finds another range full gives the address back", "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = own_space();
     const ClusterMachine machine(space + "-a", space);
     const Stage stage;
@@ -302,9 +282,8 @@ TEST_CASE("an ADD that inherits an address and finds another range full gives th
 }
 
 TEST_CASE("CHECK and STATUS name the node that has got a block of this node", "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = own_space();
     const Stage stage;
     auto machine = std::make_unique<ClusterMachine>(space + "-a", space);
@@ -339,9 +318,8 @@ TEST_CASE("CHECK and STATUS name the node that has got a block of this node", "[
 
 TEST_CASE("two networks of one range with different stores: the first decides, the other is refused",
           "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = own_space();
     const ClusterMachine machine(space + "-a", space);
     const Stage stage;

@@ -22,10 +22,11 @@ inline std::string kubeconfig(const std::string& what = "", const std::string& b
     return changed;
 }
 
-/// An attachment of a pod whose network has its addresses in the cluster.
+/// An attachment of a pod whose network has its addresses in the cluster. What it gave back is given again.
 inline PluginCall call_in_cluster(const Pod& pod, const std::string& range, const std::string& more = "") {
-    PluginCall call = call_for(pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts','range':'",
-                                           range, "','kubernetes':{'kubeconfig':'", kKubeconfig, "'", more, "}}"));
+    PluginCall call =
+        call_for(pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts','range':'", range,
+                             "','cooldown':0,'kubernetes':{'kubeconfig':'", kKubeconfig, "'", more, "}}"));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
     return call;
 }

@@ -44,8 +44,7 @@ std::string reservations_of(const std::string& begin) {
 } // namespace
 
 TEST_CASE("a token that changes in its file, and one that expires, count from the next call on", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), kNeedsCluster);
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
     const Stage stage;
     const PluginCall call = call_in_cluster(stage.pod, "10.31.40.0/24");
     write_kubeconfig(kubeconfig("token: rdmanet-token", "tokenFile: /run/cluster-test.token"));
@@ -69,8 +68,7 @@ TEST_CASE("a token that changes in its file, and one that expires, count from th
 }
 
 TEST_CASE("a client certificate that has expired, or that nobody knows, is refused with a cure", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), kNeedsCluster);
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
     const Stage stage;
     const PluginCall call = call_in_cluster(stage.pod, "10.31.41.0/24");
     const auto certificate = [](const std::string& days, const std::string& ca) {
@@ -100,8 +98,7 @@ TEST_CASE("a client certificate that has expired, or that nobody knows, is refus
 
 TEST_CASE("a connection to the API server that is slow, or is cut at any byte of an ADD or DEL, costs no address",
           "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), kNeedsCluster);
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
     const std::string url = shell(cluster() + "/get --url");
     const auto port = static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1)));
     const std::string space = concat("cut", ::getpid());

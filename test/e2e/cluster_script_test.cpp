@@ -26,4 +26,17 @@ TEST_CASE("a cluster ends although its server is stopped, and a file that was le
     shell(concat("cd ", directory, "; kill -KILL $(cat server somebody) 2>/dev/null; rm -r ", directory));
 }
 
+TEST_CASE("where no API server can be built, a command runs without one, and the reason is said", "[ipam]") {
+    const std::string directory = shell("echo -n $(mktemp -d)");
+    const ProcessResult result =
+        run_process({"env", "--unset=RDMANET_CLUSTER", concat("RDMANET_CLUSTER_CACHE=", directory), "GOPROXY=off",
+                     concat("GOMODCACHE=", directory, "/modules"), concat("GOCACHE=", directory, "/built"),
+                     source_path("test/cluster/cluster.sh"), "try", "sh", "-c", "echo \"server: [$RDMANET_CLUSTER]\""},
+                    {});
+    CHECK(result.exit_status == 0);
+    CHECK(result.out == "server: []\n");
+    CHECK_THAT(result.err, Catch::Contains("this machine has no Go") || Catch::Contains("It needs a Go module proxy"));
+    shell(concat("chmod -R u+w ", directory, "; rm -r ", directory));
+}
+
 } // namespace rdmanet::test

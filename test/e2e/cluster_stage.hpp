@@ -1,6 +1,8 @@
 // The API server of cases that are run by test/cluster/cluster.sh, and a kubeconfig file that leads to it or to nobody.
 #pragma once
 
+#include "support/node.hpp"
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -28,6 +30,16 @@ inline std::string etcd() {
     return directory == nullptr ? "" : directory;
 }
 
+/// What a case on these servers needs and this machine lacks; empty if it lacks nothing.
+inline std::string cluster_lacks() {
+    if (!kernel_has("macvlan")) return "macvlan";
+    return cluster().empty() ? kNeedsCluster : "";
+}
+inline std::string etcd_lacks() {
+    if (!kernel_has("macvlan")) return "macvlan";
+    return etcd().empty() ? "etcd (test/cluster/etcd.sh run)" : "";
+}
+
 inline void write_kubeconfig(const std::string& content) {
     std::ofstream(kKubeconfig) << content;
 }
@@ -35,6 +47,11 @@ inline void write_kubeconfig(const std::string& content) {
 inline std::string read_file(const std::string& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The kubeconfig file is that of a user of the API server: "rdmanet" has the rights of a node.
+inline void use_cluster_as(const std::string& user) {
+    write_kubeconfig(read_file(cluster() + '/' + user + ".kubeconfig"));
 }
 
 /// A Node object as JSON, of this machine in this boot.

@@ -24,11 +24,11 @@ std::string spec_of(const std::string& object) {
                  " | jq --compact-output --join-output --sort-keys '.spec // \"absent\"'");
 }
 
-/// An attachment of a pod whose network has its addresses in the cluster.
-PluginCall shared_call_with(const std::string& keys, const Pod& pod, const std::string& range) {
-    PluginCall call =
-        call_for(pod, "'master':'par0'," + keys + "'ipam':{'type':'rdmanet','store':'whereabouts','range':'" + range +
-                          "','kubernetes':{'kubeconfig':'" + kKubeconfig + "'}}");
+/// An attachment of a pod whose network has its addresses in the cluster. Most cases want the lowest one each time.
+PluginCall shared_call_with(const std::string& keys, const Pod& pod, const std::string& range, int cooldown = 0) {
+    PluginCall call = call_for(
+        pod, concat("'master':'par0',", keys, "'ipam':{'type':'rdmanet','store':'whereabouts','range':'", range,
+                    "','cooldown':", std::to_string(cooldown), ",'kubernetes':{'kubeconfig':'", kKubeconfig, "'}}"));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
     return call;
 }
@@ -79,11 +79,10 @@ std::string state_files() {
 } // namespace
 
 TEST_CASE("an ADD takes its address from the cluster's pool, and DEL gives it back", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const Stage stage;
-    const PluginCall call = shared_call(stage.pod, "10.31.0.0/24");
+    const PluginCall call = shared_call_with("", stage.pod, "10.31.0.0/24", 3600);
     const std::string result = add(call);
     CHECK(addresses(result) == "10.31.0.1/24");
     CHECK(spec_of("ippools/10.31.0.0-24") ==
@@ -99,13 +98,14 @@ TEST_CASE("an ADD takes its address from the cluster's pool, and DEL gives it ba
     CHECK(spec_of("ippools/10.31.0.0-24") == R"({"allocations":{},"range":"10.31.0.0/24"})");
     CHECK(spec_of("overlappingrangeipreservations/10.31.0.1") == "absent");
     CHECK(del(call) == "");
+    CHECK(addresses(add(call)) == "10.31.0.3/24"); // what this node gave back rests
+    CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("an ADD that fails while it inherits an address leaves no reservation that nobody gives back", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const RightsWithoutPools limited;
     const Stage stage;
     const std::string reservation = "overlappingrangeipreservations/10.31.40.1";
@@ -116,9 +116,9 @@ TEST_CASE("an ADD that fails while it inherits an address leaves no reservation 
         dead = shared_call(gone, "10.31.40.0/24");
         CHECK(addresses(add(dead)) == "10.31.40.1/24");
     }
-    write_kubeconfig(read_file(cluster() + "/nobody.kubeconfig"));
+    use_cluster_as("nobody");
     CHECK_THAT(refusal(heir), Names("HTTP 403", "cannot patch resource \"ippools\""));
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    use_cluster_as("rdmanet");
     CHECK(del(dead) == "");
     CHECK(del(heir) == "");
     CHECK(spec_of("ippools/10.31.40.0-24") == R"({"allocations":{},"range":"10.31.40.0/24"})");
@@ -127,9 +127,8 @@ TEST_CASE("an ADD that fails while it inherits an address leaves no reservation 
 }
 
 TEST_CASE("a static address is given beside the cluster's, and no object has it", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    const std::string range = GENERATE("'range':'10.31.25.0/24',", "");
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    const std::string range = GENERATE("'range':'10.31.25.0/24','cooldown':0,", "");
     // A network of static addresses alone asks nobody.
     write_kubeconfig(range.empty() ? kNobody : read_file(cluster() + "/rdmanet.kubeconfig"));
     const Stage stage;
@@ -153,8 +152,7 @@ TEST_CASE("a static address is given beside the cluster's, and no object has it"
 }
 
 TEST_CASE("a network of whereabouts whose type is changed goes on with whereabouts' pool", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
     const NodeOfCluster configured;
     const Stage stage;
     // A pod of another node that whereabouts has attached.
@@ -173,9 +171,8 @@ TEST_CASE("a network of whereabouts whose type is changed goes on with whereabou
 
 TEST_CASE("a server that is away owes nobody an interface: DEL succeeds, and gc gives the address back later",
           "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     Stage stage;
     const PluginCall call = shared_call(stage.pod, "10.31.1.0/24");
     const std::string result = add(call);
@@ -186,7 +183,7 @@ TEST_CASE("a server that is away owes nobody an interface: DEL succeeds, and gc 
     CHECK(state_files() != "");
     CHECK(spec_of("ippools/10.31.1.0-24") != R"({"allocations":{},"range":"10.31.1.0/24"})");
     CHECK_THAT(refusal(call), Names("code 11"));
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    use_cluster_as("rdmanet");
     stage.pod.destroy();
     shell(binary() + " gc");
     CHECK(spec_of("ippools/10.31.1.0-24") == R"({"allocations":{},"range":"10.31.1.0/24"})");
@@ -195,9 +192,8 @@ TEST_CASE("a server that is away owes nobody an interface: DEL succeeds, and gc 
 }
 
 TEST_CASE("what a DEL owes is paid by the next call that reaches the server, of whatever pod", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const Stage stage;
     const PluginCall call = shared_call(stage.pod, "10.31.7.0/24");
     const PluginCall second = of(call, "c2");
@@ -206,7 +202,7 @@ TEST_CASE("what a DEL owes is paid by the next call that reaches the server, of 
     SECTION("an ADD") {
         write_kubeconfig(kNobody);
         CHECK(del(call) == "");
-        write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+        use_cluster_as("rdmanet");
         CHECK(addresses(add(second)) == "10.31.7.2/24");
         CHECK_THAT(spec_of("ippools/10.31.7.0-24"), Names("\"2\"", "c2") && !Catch::Contains("c1"));
         CHECK(del(second) == "");
@@ -217,7 +213,7 @@ TEST_CASE("what a DEL owes is paid by the next call that reaches the server, of 
         (void)add(beside);
         write_kubeconfig(kNobody);
         CHECK(del(call) == "");
-        write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+        use_cluster_as("rdmanet");
         CHECK(del(beside) == "");
     }
     SECTION("also if the record was lost, and nobody but DEL knows of the pod") {
@@ -227,7 +223,7 @@ TEST_CASE("what a DEL owes is paid by the next call that reaches the server, of 
         CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
         CHECK_THAT(shell(binary() + " check 2>&1 || true"), Names("c1", "`rdmanet gc`"));
         CHECK_THAT(shell(binary() + " gc 2>&1 || true"), Names("c1", "cluster"));
-        write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+        use_cluster_as("rdmanet");
         shell(binary() + " gc");
     }
     CHECK(spec_of("ippools/10.31.7.0-24") == empty);
@@ -236,10 +232,90 @@ TEST_CASE("what a DEL owes is paid by the next call that reaches the server, of 
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a debt that is paid after the address was given to another pod leaves it to that pod", "[cluster]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "10.31.47.0/24");
+    PluginCall other = of(call, "c2");
+    other.ifname = "net2";
+    other.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=desk;K8S_POD_UID=uid-2";
+    CHECK(addresses(add(call)) == "10.31.47.1/24");
+    write_kubeconfig(kNobody);
+    CHECK(del(call) == "");
+    CHECK(state_files() != "");
+    for (const char* object : {"overlappingrangeipreservations/10.31.47.1", "ippools/10.31.47.0-24"})
+        shell(concat(cluster(), "/delete ", object, " >/dev/null"));
+    use_cluster_as("rdmanet");
+    SECTION("by the ADD of that pod itself") {
+        CHECK(addresses(add(other)) == "10.31.47.1/24");
+    }
+    SECTION("by gc") {
+        shell("cp -r /run/rdmanet /run/owed");
+        CHECK(addresses(add(other)) == "10.31.47.1/24");
+        // As if that ADD had been on another node, whose call does not pay for this one.
+        shell("rm -f /run/rdmanet/records.index && cp /run/owed/attachments/*.json /run/rdmanet/attachments && rm -r "
+              "/run/owed");
+        shell(binary() + " gc");
+    }
+    CHECK(spec_of("ippools/10.31.47.0-24") ==
+          R"({"allocations":{"1":{"id":"c2","ifname":"net2","podref":"shop/desk"}},"range":"10.31.47.0/24"})");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.47.1") == R"({"ifname":"net2","podref":"shop/desk"})");
+    CHECK(shell("ls /run/rdmanet/attachments/*.json | wc -l") == "1\n"); // nothing is owed any more
+    CHECK(del(other) == "");
+    CHECK(state_files() == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a DEL whose record is lost finds the addresses of a range that the network has no more", "[cluster]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "10.31.43.0/24");
+    const PluginCall edited = shared_call(stage.pod, "10.31.44.0/24");
+    PluginCall beside = of(call, "c2");
+    beside.ifname = "net2";
+    (void)add(call);
+    (void)add(beside);
+    shell("rm $(grep -l '\"c1\"' /run/rdmanet/attachments/*)");
+    SECTION("at once") {
+        CHECK(del(edited) == "");
+    }
+    SECTION("also if the server was away") {
+        write_kubeconfig(kNobody);
+        CHECK(del(edited) == "");
+        use_cluster_as("rdmanet");
+        shell(binary() + " gc");
+    }
+    CHECK(spec_of("ippools/10.31.43.0-24") ==
+          R"({"allocations":{"2":{"id":"c2","ifname":"net2","podref":"shop/till"}},"range":"10.31.43.0/24"})");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.43.1") == "absent");
+    CHECK(del(beside) == "");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.43.2") == "absent");
+    CHECK(state_files() == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a DEL looks in the pools of its record, and in those that the network names by now", "[cluster]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "10.31.45.0/24");
+    (void)add(call);
+    shell(cluster() + R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":)"
+                      R"("10.31.46.0-24"},"spec":{"range":"10.31.46.0/24","allocations":{"7":{"id":"c1","ifname":)"
+                      R"("net1","podref":"shop/till"}}}}' )"
+                      "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/ippools");
+    CHECK(del(shared_call(stage.pod, "10.31.46.0/24")) == "");
+    for (const std::string range : {"10.31.45.0", "10.31.46.0"})
+        CHECK(spec_of("ippools/" + range + "-24") == R"({"allocations":{},"range":")" + range + R"(/24"})");
+    CHECK(state_files() == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a DEL without a record succeeds while the server is away, and the addresses are owed", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     Stage stage;
     // The MAC proves nothing.
     const PluginCall call = shared_call_with("'mac':'02:00:00:00:09:01',", stage.pod, "10.31.9.0/24");
@@ -256,7 +332,7 @@ TEST_CASE("a DEL without a record succeeds while the server is away, and the add
         stage.pod.destroy();
     }
     CHECK(state_files() != "");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    use_cluster_as("rdmanet");
     shell(binary() + " gc");
     CHECK(spec_of("ippools/10.31.9.0-24") == R"({"allocations":{},"range":"10.31.9.0/24"})");
     CHECK(spec_of("overlappingrangeipreservations/10.31.9.1") == "absent");
@@ -264,8 +340,7 @@ TEST_CASE("a DEL without a record succeeds while the server is away, and the add
 }
 
 TEST_CASE("what is owed is paid by another kubeconfig of the same cluster if the record's own is gone", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
     const std::string good = read_file(cluster() + "/rdmanet.kubeconfig");
     write_kubeconfig(good);
     const NodeOfCluster configured;
@@ -316,9 +391,8 @@ TEST_CASE("what is owed is paid by another kubeconfig of the same cluster if the
 }
 
 TEST_CASE("the first ADD of a boot gives back what the pods of this node had before it", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     shell(cluster() + "/apply '" + node_object("booted") + "' /api/v1/nodes");
     const auto set_annotation = [](const std::string& reservation, const std::string& key, const std::string& text) {
         shell("bash -c '. " + cluster() + "/lib; api --fail-with-body -X PATCH -H \"Content-Type: " +
@@ -361,9 +435,8 @@ TEST_CASE("the first ADD of a boot gives back what the pods of this node had bef
 }
 
 TEST_CASE("a server that does not answer is waited for once, however much is owed to it", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const Stage stage;
     std::vector<PluginCall> calls;
     for (const char* number : {"1", "2", "3"}) {
@@ -378,16 +451,15 @@ TEST_CASE("a server that does not answer is waited for once, however much is owe
     write_kubeconfig(replaced(kNobody, "http://127.0.0.1:1", silent.url()));
     CHECK_THAT(shell(binary() + " gc 2>&1 || true"), Names("c1", "c2", "c3", silent.url()));
     CHECK(silent.connections() == 1);
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    use_cluster_as("rdmanet");
     shell(binary() + " gc");
     CHECK(spec_of("ippools/10.31.14.0-24") == R"({"allocations":{},"range":"10.31.14.0/24"})");
     CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("what an ADD asked for before it was killed is looked for again when a minute has passed", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const Stage stage;
     const PluginCall call = shared_call(stage.pod, "10.31.8.0/24");
     const std::string record = "/run/rdmanet/attachments/c1:net1:net.json";
@@ -428,9 +500,8 @@ TEST_CASE("what an ADD asked for before it was killed is looked for again when a
 }
 
 TEST_CASE("the runtime's GC gives back the cluster's addresses of a record that cannot be read", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     Stage stage;
     PluginCall call = shared_call(stage.pod, "10.31.10.0/24");
     (void)add(call);
@@ -445,8 +516,8 @@ TEST_CASE("the runtime's GC gives back the cluster's addresses of a record that 
 }
 
 TEST_CASE("an IPAM plugin's ADD that is repeated for another store leaves nothing in either", "[cluster]") {
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    use_cluster_as("rdmanet");
     const Stage stage;
     const auto as_ipam = [](PluginCall call) {
         call.config = replaced(call.config, R"("type":"rdmanet","master":"par0")", R"("type":"macvlan")");
@@ -472,9 +543,8 @@ TEST_CASE("an IPAM plugin's ADD that is repeated for another store leaves nothin
 }
 
 TEST_CASE("gc --forget names the addresses that it gives back to the cluster, and those that it can't", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     Stage stage;
     (void)add(shared_call(stage.pod, "10.31.13.0/24"));
     stage.pod.destroy();

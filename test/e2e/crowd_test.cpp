@@ -101,9 +101,8 @@ std::string unique_space(const std::string& name) {
 } // namespace
 
 TEST_CASE("200 machines take and give back addresses of one pool of whereabouts at once", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = unique_space("crowd");
     const Stage stage;
     Crowd crowd(kMachines, cluster_call(stage.pod, "whereabouts", space, "10.53.0.0/22"));
@@ -143,9 +142,8 @@ TEST_CASE("200 machines take and give back addresses of one pool of whereabouts 
 }
 
 TEST_CASE("200 machines take and give back addresses of their blocks at once", "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = unique_space("blocks");
     const Nodes nodes;
     const Stage stage;
@@ -165,6 +163,7 @@ TEST_CASE("200 machines take and give back addresses of their blocks at once", "
     CHECK(crowd.refusals().empty());
     CHECK(crowd.count() == kMachines);
     CHECK(Crowd::recorded() == crowd.held());
+    CHECK(Crowd::leased_in_blocks() == crowd.held());
     // Each address is in a block of its machine.
     const std::string blocks =
         shell(concat(cluster(), "/get /apis/rdmanet.cni/v1alpha1/addressblocks | jq --raw-output ",
@@ -176,6 +175,7 @@ TEST_CASE("200 machines take and give back addresses of their blocks at once", "
     CHECK(requests_for(kinds) == still + kMachines / 2);
     CHECK(crowd.failures() == "");
     CHECK(Crowd::records() == "");
+    CHECK(Crowd::leased_in_blocks() == "");
     CHECK(stage.node.difference() == "");
 }
 

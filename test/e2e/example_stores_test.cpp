@@ -52,8 +52,7 @@ private:
 } // namespace
 
 TEST_CASE("the example files make a network of one node a network of the cluster", "[cluster][examples]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
     const NodeOfCluster node;
     const Stage stage;
     PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.31.4.0/24'}");
@@ -71,8 +70,7 @@ TEST_CASE("the example files make a network of one node a network of the cluster
 }
 
 TEST_CASE("the example networks of the cluster's stores keep their promises", "[cluster][blocks][examples]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
     const NodeOfCluster node;
     const RegisteredNode registered;
     const Stage stage;
@@ -97,8 +95,7 @@ TEST_CASE("the example networks of the cluster's stores keep their promises", "[
 }
 
 TEST_CASE("the example files of etcd make networks of one node networks of all nodes", "[etcd][examples]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!etcd().empty(), "etcd (test/cluster/etcd.sh run)");
+    NEEDS(etcd_lacks().empty(), etcd_lacks());
     const NodeOfEtcd node(etcd());
     const Stage stage;
     const PluginCall unnamed = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.48.0.0/24'}");

@@ -189,9 +189,8 @@ TEST_CASE("ipam show, check and release: records that others wrote", "[cluster]"
 }
 
 TEST_CASE("ipam check and release: what this node uses or gives back by itself is no fault", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), kNeedsCluster);
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const ClusterNetworks networks;
     ClusterNetworks::run_pod("till", "10.71.2.1");
     const Stage stage;
@@ -232,7 +231,7 @@ TEST_CASE("ipam check and release: what this node uses or gives back by itself i
     CHECK(owed.exit_status == 0);
     CHECK_THAT(owed.out, Names("not yet given back", "0 stale"));
     CHECK_THAT(run("release --pod looks/till --yes").out, Names("kept", "`rdmanet gc`"));
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    use_cluster_as("rdmanet");
     shell(binary() + " gc");
     CHECK(records_of("10.71.2.0-24") == "");
     CHECK(stage.node.difference() == "");

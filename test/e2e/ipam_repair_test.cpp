@@ -35,9 +35,8 @@ void remove(const std::string& object) {
 } // namespace
 
 TEST_CASE("ipam check --repair: pools, records and reservations of living pods come back", "[cluster]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), kNeedsCluster);
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const Stage stage;
     PluginCall call =
         call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',",
@@ -75,7 +74,7 @@ TEST_CASE("ipam check --repair: pools, records and reservations of living pods c
 
     write_kubeconfig(kNobody); // what can't be asked is said, and costs nobody anything
     CHECK_THAT(repair(places).out, Names("not repaired: ", "127.0.0.1:1", "connection refused"));
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    use_cluster_as("rdmanet");
     CHECK(del(call) == "");
     CHECK(pool_records("10.75.1.0-24") == of_other);
     CHECK(shell("find /run/rdmanet/attachments -name '*.json'") == "");
@@ -85,9 +84,8 @@ TEST_CASE("ipam check --repair: pools, records and reservations of living pods c
 }
 
 TEST_CASE("ipam check --repair: a block and a lease in it come back", "[cluster][blocks]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), kNeedsCluster);
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
     const std::string space = concat("repair", ::getpid());
     shell(concat(cluster(), "/apply '", node_object(space), "' /api/v1/nodes"));
     const Stage stage;

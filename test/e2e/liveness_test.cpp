@@ -29,10 +29,6 @@ PluginCall gc_call(const std::string& listed) {
     return call;
 }
 
-bool is_initial_pid_namespace() {
-    return shell("readlink /proc/self/ns/pid") == "pid:[4026531836]\n"; // PROC_PID_INIT_INO, include/linux/proc_ns.h
-}
-
 std::string lease_holders() {
     return shell(concat(binary(), " state --json | jq -j '[.leases[].containerID]|sort|join(\" \")'"));
 }

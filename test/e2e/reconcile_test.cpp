@@ -82,7 +82,7 @@ private:
 } // namespace
 
 TEST_CASE("ipam reconcile looks, and names the rule of what it would free", "[cluster]") {
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    NEEDS(!cluster().empty(), kNeedsCluster);
     const LostLease lease;
     const std::string command =
         concat(binary(), " ipam reconcile --dry-run --kubeconfig ", cluster(), "/admin.kubeconfig");
@@ -101,7 +101,7 @@ TEST_CASE("ipam reconcile looks, and names the rule of what it would free", "[cl
 }
 
 TEST_CASE("the example CronJob runs as a pod of its ServiceAccount", "[cluster][examples]") {
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    NEEDS(!cluster().empty(), kNeedsCluster);
     const Manifests all = example_manifests();
     REQUIRE(all.cluster_jobs.size() == 1);
     const ClusterJob& job = all.cluster_jobs.front();

@@ -1,5 +1,6 @@
 // Passwords and tokens, which no message, log or record may have, in whatever place they stand.
 #include "attachment_stage.hpp"
+#include "cluster_calls.hpp"
 
 #include "support/concat.hpp"
 #include "support/process.hpp"
@@ -53,6 +54,28 @@ TEST_CASE("a password in the place of a server is in no message, log or record",
         CHECK_THAT(said, Catch::Contains("ipam.etcd") && !Catch::Contains("h1dden"));
         CHECK(shell("find /run/rdmanet -name '*.json' | wc -l") == "0\n"); // nothing is owed to what is no server
     }
+    shell(concat("rm ", kLog));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the token of a kubeconfig is in no message, log or record, whatever fails", "[cluster]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    const Stage stage;
+    shell(concat("touch ", kLog));
+    const std::string store = GENERATE("whereabouts", "blocks");
+    const auto [file, trouble] = GENERATE(
+        // The node has no Node object, so blocks are refused; pools work.
+        std::pair(kubeconfig(), "rdmanet"), std::pair(kubeconfig("rdmanet-token", "h1dden-token"), "HTTP 401"),
+        std::pair(kubeconfig("", "", "nobody"), "HTTP 403"),
+        std::pair(replaced(kubeconfig(), shell(concat(cluster(), "/get --url")), "https://127.0.0.1:1"), "refused"));
+    INFO(concat(store, ": ", trouble));
+    write_kubeconfig(file);
+    const std::string said = all_that_is_said(
+        call_with(stage.pod, concat("'store':'", store, "','kubernetes':{'kubeconfig':'", kKubeconfig, "'}")));
+    CHECK_THAT(said, Catch::Contains(trouble) && !Catch::Contains("rdmanet-token") && !Catch::Contains("h1dden") &&
+                         !Catch::Contains("nobody-token"));
+    use_cluster_as("rdmanet");
+    shell(binary() + " gc");
     shell(concat("rm ", kLog));
     CHECK(stage.node.difference() == "");
 }

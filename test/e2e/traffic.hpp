@@ -67,7 +67,9 @@ private:
                 ++added;
             } else {
                 ++refused;
-                if (error_of(result).find("code 11") != 0) complain(error_of(result));
+                // An API server that starts knows no roles yet, and answers 403.
+                const std::string error = error_of(result);
+                if (error.find("code 11") != 0 && error.find("HTTP 403") == std::string::npos) complain(error);
             }
             {
                 const std::lock_guard lock(mutex_);

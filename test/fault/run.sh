@@ -5,7 +5,7 @@
 #                                    host-device, virtual, subfunction, vfio, ipoib, infiniband, switchdev and reset it
 #                                    runs only one; it omits passthru
 #   test/fault/run.sh --all          every system call with every error and every way to recover; some hours. Cases with
-#                                    the stores of a cluster count as skipped, unless it is run by
+#                                    the stores of a cluster count as skipped, unless it is run in the harness by
 #                                    test/cluster/cluster.sh try test/cluster/etcd.sh try
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), for example '[kill][macvlan]':
 #                                    - kill, error, damage, absence, parallel, aimed

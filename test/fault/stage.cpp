@@ -81,7 +81,7 @@ std::string leases_in_etcd() {
     return shell(concat("curl --silent --fail ", endpoint, R"(/v3/kv/range -d '{"key":"'$(printf )", kPrefix,
                         R"(/ | base64 -w0)'","range_end":"'$(printf )", kPrefix,
                         R"(0 | base64 -w0)'","keys_only":true}' | jq --raw-output '.kvs // [] | .[].key | @base64d')",
-                        " | { grep -v -E '/@nodes/[^/]*$' || true; }"));
+                        " | { grep -v -E '/@nodes/[^/]*$|/r/[^/]*$' || true; }"));
 }
 
 /// Names of files and of objects, a line each.

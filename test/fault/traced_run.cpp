@@ -50,12 +50,14 @@ struct Streams {
     UniqueFd err;
 };
 
-pid_t start(const std::string& program, const ProcessOptions& options, const Streams& streams) {
+pid_t start(const std::vector<std::string>& command, const ProcessOptions& options, const Streams& streams) {
     std::string path = concat("PATH=", std::getenv("PATH"));
     std::vector<char*> env{path.data()};
     for (const auto& variable : options.environment) env.push_back(const_cast<char*>(variable.c_str()));
     env.push_back(nullptr);
-    char* argv[] = {const_cast<char*>(program.c_str()), nullptr};
+    std::vector<char*> argv;
+    for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
     const pid_t child = ::fork();
     if (child < 0) throw SystemError("fork", errno);
     if (child != 0) return child;
@@ -65,7 +67,7 @@ pid_t start(const std::string& program, const ProcessOptions& options, const Str
     ::dup2(streams.err.get(), STDERR_FILENO);
     limit_stack(options);
     ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-    ::execve(argv[0], argv, env.data());
+    ::execve(argv[0], argv.data(), env.data());
     ::_exit(127);
 }
 
@@ -254,10 +256,15 @@ bool group_is_left(pid_t group) {
 } // namespace
 
 TracedResult run_traced(const std::string& program, const ProcessOptions& options, const std::optional<Fault>& fault) {
+    return run_traced(std::vector<std::string>{program}, options, fault);
+}
+
+TracedResult run_traced(const std::vector<std::string>& command, const ProcessOptions& options,
+                        const std::optional<Fault>& fault) {
     const Streams streams(options.input);
     TracedResult result;
     const Alarm alarm(options.timeout);
-    const pid_t child = start(program, options, streams);
+    const pid_t child = start(command, options, streams);
     Tracer(child, fault, result).run();
     result.process.out = content_of(streams.out);
     result.process.err = content_of(streams.err);

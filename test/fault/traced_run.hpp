@@ -50,6 +50,10 @@ struct TracedResult {
 [[nodiscard]] TracedResult run_traced(const std::string& program, const ProcessOptions& options,
                                       const std::optional<Fault>& fault = std::nullopt);
 
+/// The same for a program with arguments.
+[[nodiscard]] TracedResult run_traced(const std::vector<std::string>& command, const ProcessOptions& options,
+                                      const std::optional<Fault>& fault = std::nullopt);
+
 /// Like "openat". A decimal number if this architecture's headers do not know the call.
 [[nodiscard]] std::string name_of(std::uint64_t system_call);
 

@@ -21,7 +21,7 @@ preset=${RDMANET_FUZZ_PRESET:-fuzz}
 targets=("${@:2}")
 [[ ${#targets[@]} -gt 0 ]] ||
 	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz etcd_answer_fuzz
-		dns_answer_fuzz http_answer_fuzz kubeconfig_fuzz whereabouts_object_fuzz blocks_object_fuzz)
+		dns_answer_fuzz http_answer_fuzz kubeconfig_fuzz node_file_fuzz whereabouts_object_fuzz blocks_object_fuzz)
 seed=${RDMANET_SEED:-$(test/seed)}
 crashes=$top/build/fuzz-crashes
 corpora=$top/build/fuzz-corpus
@@ -54,6 +54,7 @@ options_of() {
 	dns_answer_fuzz) echo "-max_len=600" ;;
 	http_answer_fuzz) echo "-max_len=1500 -dict=test/fuzz/http.dict" ;;
 	kubeconfig_fuzz) echo "-max_len=2048 -dict=test/fuzz/kubeconfig.dict" ;;
+	node_file_fuzz) echo "-max_len=2048 -dict=test/fuzz/json.dict" ;;
 	etcd_answer_fuzz) echo "-max_len=6000 -dict=test/fuzz/json.dict" ;;
 	*) echo "-max_len=4096 -dict=test/fuzz/json.dict" ;;
 	esac

@@ -107,6 +107,10 @@ std::string rdma_device_of(const std::string& parent) {
     return {};
 }
 
+bool is_initial_pid_namespace() {
+    return shell("readlink /proc/self/ns/pid") == "pid:[4026531836]\n"; // PROC_PID_INIT_INO, include/linux/proc_ns.h
+}
+
 bool kernel_has(const std::string& link_kind) {
     static std::map<std::string, bool> known;
     const auto found = known.find(link_kind);

@@ -59,6 +59,7 @@ private:
 [[nodiscard]] std::string rdma_device_of(const std::string& parent);
 
 [[nodiscard]] bool kernel_has(const std::string& link_kind);
+[[nodiscard]] bool is_initial_pid_namespace();
 
 /// A snapshot of the node. The test ends with the check that nothing differs.
 class UnchangedNode {

@@ -2,6 +2,7 @@
 //
 //   <prefix>/<space>/a/<address>                                    a lease
 //   <prefix>/<space>/o/<network>/<container>/<interface>/<slot>     the same lease, by its owner
+//   <prefix>/<space>/r/<range>                                      the store that gives the range's addresses
 //   <prefix>/@nodes/<machine id>                                    a node: its name and boot, and boots before
 //   <prefix>/@nodes/<machine id>/<pod's namespace>/<pod>/<network>/<interface>/<container>/<space>/<slot>
 //                                                                   the keys of that lease, by node and pod
@@ -10,6 +11,8 @@
 //
 // The node's key is a fence. Every claim tests its revision. Whoever writes the key anew knows that no claim of this
 // node that was sent before can take effect any more, also one whose answer was lost.
+//
+// The range's key is another one. Every claim tests that it says "etcd". The first claim of a range writes it.
 #pragma once
 
 #include <rdmanet/etcd/client.hpp>

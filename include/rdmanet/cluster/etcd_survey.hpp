@@ -15,7 +15,13 @@ namespace rdmanet::cluster {
 
 struct SeenEtcdLease {
     std::string key;
-    std::optional<ipam::Lease> lease; // nullopt: rdmanet has not written the value
+    std::optional<ipam::Lease> lease; // nullopt: rdmanet has not written the value, or it is `held`
+    struct Held {
+        std::string space;
+        base::IpAddress address;
+        std::string holder;
+    };
+    std::optional<Held> held{}; // another store has the address: EtcdRange::hold()
     std::string machine_id;
     std::string node;
     std::int64_t revision = 0; // of its keys

@@ -69,8 +69,11 @@ public:
         std::function<std::optional<ipam::Owner>(const std::string& container_id, const std::string& ifname)>
             known_owner;
         std::function<void(const std::string&)> warn;
-        /// Where the node remembers which ranges the cluster has for this store; empty: nowhere.
+        /// Where the node remembers which ranges the cluster has for this store, and which addresses it gave back;
+        /// empty: nowhere.
         std::string state_directory{};
+        /// `places` may lack some: release() also gives back what this node has reserved for the attachment elsewhere.
+        bool are_places_guessed = false;
     };
 
     /// Asks nobody anything. `api` must outlive it.
@@ -80,7 +83,6 @@ public:
     [[nodiscard]] ipam::ReserveOutcome reserve(const ipam::Owner& owner, const std::vector<ipam::Claim>& claims,
                                                const base::Deadline& deadline) override;
     std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const base::Deadline& deadline) override;
-    /// As release(): the objects have no place for addresses that rest.
     std::vector<ipam::Lease> withdraw(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
                                       const base::Deadline& deadline) override;
     std::vector<ipam::Lease> reclaim(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) override;

@@ -56,6 +56,9 @@ public:
     Transaction& if_absent(std::string_view key);
     Transaction& if_none_below(const std::string& prefix);
     Transaction& if_unchanged(std::string_view key, std::int64_t revision);
+    /// No key that begins so was written after `revision` of the store.
+    Transaction& if_unchanged_below(const std::string& prefix, std::int64_t revision);
+    Transaction& if_value(std::string_view key, std::string_view value);
 
     Transaction& put(std::string_view key, std::string_view value);
     Transaction& remove(std::string_view key);

@@ -21,6 +21,14 @@ struct Interval {
     friend bool operator==(const Interval&, const Interval&) = default;
 };
 
+/// "10.0.0.1", or "10.0.0.1-10.0.0.9".
+[[nodiscard]] std::string to_text(base::Family family, const Interval& interval);
+
+/// Sorted, with what touches or overlaps as one.
+[[nodiscard]] std::vector<Interval> merged(std::vector<Interval> intervals);
+/// `from` without `holes`; both are sorted and disjoint.
+[[nodiscard]] std::vector<Interval> difference(const std::vector<Interval>& from, const std::vector<Interval>& holes);
+
 class Range {
 public:
     /// All addresses in `bounds`, which must be inside `subnet`. Host bits of `subnet` are masked.

@@ -74,8 +74,9 @@ public:
     /// http::TransportError. A server that is too busy is asked again, when it says so and within the deadline.
     [[nodiscard]] Outcome get(const std::string& path, const base::Deadline& deadline, Shape shape = Shape::whole);
     [[nodiscard]] Outcome create(const std::string& path, std::string body, const base::Deadline& deadline);
-    /// JSON patch (RFC 6902). The answer has the object's metadata only: pools are large.
-    [[nodiscard]] Outcome patch(const std::string& path, std::string operations, const base::Deadline& deadline);
+    /// JSON patch (RFC 6902). The answer has the object's metadata only, if it is not asked for more: pools are large.
+    [[nodiscard]] Outcome patch(const std::string& path, std::string operations, const base::Deadline& deadline,
+                                Shape shape = Shape::metadata);
     [[nodiscard]] Outcome remove(const std::string& path, const Preconditions& preconditions,
                                  const base::Deadline& deadline);
 

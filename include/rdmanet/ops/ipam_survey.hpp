@@ -5,6 +5,7 @@
 #include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/etcd_nodes.hpp>
+#include <rdmanet/cluster/etcd_outside.hpp>
 #include <rdmanet/cluster/etcd_survey.hpp>
 #include <rdmanet/cluster/survey.hpp>
 #include <rdmanet/kube/access.hpp>
@@ -40,9 +41,9 @@ struct IpamSurvey {
     std::vector<std::string> unknown;  // what therefore is not known: no stale leases without pods
 };
 
-/// That of the kubeconfig, else of the pod that this process runs in. nullopt: neither is there. Throws
-/// kube::KubeconfigError.
-[[nodiscard]] std::optional<kube::Access> find_access(const std::string& kubeconfig);
+/// By the kubeconfig of the places, else as the pod that this process runs in; for their namespace, if they name one.
+/// Throws base::Error if there is neither, or it can't be read.
+[[nodiscard]] kube::Access find_access(const LeasePlaces& places);
 
 /// The clients of the places, which connect when they are first asked for.
 class IpamClients {
@@ -56,6 +57,7 @@ public:
     /// Throws base::Error.
     [[nodiscard]] kube::Api& kube();
     [[nodiscard]] cluster::EtcdSurvey& etcd();
+    [[nodiscard]] std::unique_ptr<cluster::OutsideStore> make_etcd_outside();
     [[nodiscard]] cluster::EtcdNodes& etcd_nodes();
 
 private:

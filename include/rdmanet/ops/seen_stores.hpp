@@ -10,8 +10,8 @@ namespace rdmanet::ops {
 
 /// One line for each thing to say; empty if nothing could be listed.
 [[nodiscard]] std::string to_text(const cluster::SeenStores& seen);
-/// "namespace", "pools" and "blocks": null where the cluster does not know that kind of object. What could not be
-/// listed is left out.
+/// The member "seen": "namespace", "pools" and "blocks", which are null where the cluster does not know that kind of
+/// object. What could not be listed is left out.
 void write(json::Writer& writer, const cluster::SeenStores& seen);
 
 } // namespace rdmanet::ops

@@ -84,6 +84,10 @@ struct LeaseStore {
     /// of it.
     bool has_open_claim = false;
     bool is_released = false; // whatever could be found was given back
+    /// The record that named the pools is lost, and these are the configuration's. Others may have something as well.
+    bool are_pools_guessed = false;
+    /// The leases are in the node's own store, and on their way into this one or out of it: it may have them, too.
+    bool is_beside = false;
 
     friend bool operator==(const LeaseStore&, const LeaseStore&) = default;
 };
@@ -124,6 +128,11 @@ struct AttachmentRecord {
 
     /// Whether it owes addresses to a store that the cluster shares: a DEL or a rollback could not give them back.
     [[nodiscard]] bool owes_addresses() const { return removal_unfinished && lease_store.has_value(); }
+
+    /// The store of the cluster that has the leases. nullopt: the node's own store has them.
+    [[nodiscard]] std::optional<LeaseStore> store_with_leases() const {
+        return lease_store && lease_store->is_beside ? std::nullopt : lease_store;
+    }
 
     /// The attachment's child of a parent; null if it has none.
     [[nodiscard]] const Child* child() const;

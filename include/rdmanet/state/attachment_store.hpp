@@ -16,6 +16,8 @@
 //     blocks.sqlite                         leases in blocks of the cluster, and which blocks these are (room ipam)
 //     cluster-*                             what is known of a cluster in this boot (room attach); a cache
 //     clusters.lock                         held while a cluster is asked for what a boot before this one has left
+//     migrate.lock                          held while leases move between stores (room attach)
+//     moved-ranges.json                     ranges whose leases have moved (room attach)
 //     blocks.lock                           held around requests for blocks (room cluster)
 #pragma once
 

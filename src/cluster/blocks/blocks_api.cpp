@@ -58,12 +58,17 @@ std::optional<Parsed> parsed(const std::optional<kube::Object>& object, const st
 PoolHead head_of(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
     PoolHead pool{.name = metadata.at("name").string(),
-                  .store = store_of_pool(metadata),
+                  .mark = mark_of_pool(metadata),
                   .version = metadata.at("resourceVersion").string(),
                   .has_annotations = metadata.find("annotations").has_value()};
     const auto spec = object.find("spec");
     const auto allocations = spec ? spec->find("allocations") : std::nullopt;
-    if (allocations) pool.records = allocations->members().size();
+    if (!allocations) return pool;
+    pool.records = allocations->members().size();
+    const auto range = base::IpPrefix::parse(text_or_empty(*spec, "range"));
+    if (!range) return pool;
+    for (const auto& [key, entry] : allocations->members())
+        if (const auto address = address_of_key(key, *range)) pool.addresses.push_back(*address);
     return pool;
 }
 
@@ -164,6 +169,11 @@ std::optional<RangeObject> BlocksApi::find_range(const std::string& name, const 
     return parsed<RangeObject>(find(path, deadline), path);
 }
 
+std::optional<RangeObject> BlocksApi::recall_range(const std::string& name, const base::Deadline& deadline) {
+    const std::string path = fmt::format("{}?resourceVersion=0", path_to(kRanges, name));
+    return parsed<RangeObject>(find(path, deadline), path);
+}
+
 std::vector<RangeObject> BlocksApi::list_ranges(const std::string& space, const base::Deadline& deadline) {
     return list<RangeObject>({.path = fmt::format("{}?labelSelector={}", kRanges, label("space", label_value(space)))},
                              deadline, [&](const json::Reader& object) {
@@ -201,6 +211,34 @@ WriteOutcome BlocksApi::confirm(const RangeObject& range, const base::Deadline& 
                      .set("/spec/confirmed", "true")
                      .set("/metadata/finalizers", fmt::format("[\"{}\"]", kFinalizer)),
                  deadline);
+}
+
+WriteOutcome BlocksApi::write(const RangeObject& range, const base::Deadline& deadline) {
+    return patch(path_to(kRanges, range.name()),
+                 Changes()
+                     .test("/metadata/resourceVersion", quoted_json(range.version))
+                     .set("/spec", range.spec_text())
+                     .set("/metadata/finalizers", fmt::format("[\"{}\"]", kFinalizer)),
+                 deadline);
+}
+
+bool BlocksApi::keeps_held(const RangeObject& range, const base::Deadline& deadline) {
+    RangeObject with_held = range;
+    const base::Uint128 first = range.subnet.network().value();
+    with_held.held = {{first, first}};
+    with_held.moves = 1;
+    // A dry run (Kubernetes API concepts, "Dry-run") answers with the object as it would be kept.
+    const kube::Outcome outcome = [&] {
+        try {
+            return api_.patch(fmt::format("{}?dryRun=All", path_to(kRanges, range.name())),
+                              Changes().set("/spec", with_held.spec_text()).to_text(), deadline, kube::Shape::whole);
+        } catch (const http::TransportError& error) {
+            throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
+        }
+    }();
+    if (const auto* refused = std::get_if<kube::Refused>(&outcome)) refuse(*refused);
+    const json::Reader spec = std::get<kube::Object>(outcome).content.root().at("spec");
+    return spec.find("held") && spec.find("moves");
 }
 
 WriteOutcome BlocksApi::remove(const RangeObject& range, const base::Deadline& deadline) {
@@ -269,8 +307,10 @@ std::set<std::string> BlocksApi::list_block_names_by(const std::string& labels, 
 
 bool BlocksApi::has_blocks(const RangeObject& range, const base::Deadline& deadline) {
     const std::string its_label = label_of_range(range.space, range.subnet);
-    return !list_block_names_by(its_label, From::memory, deadline).empty() ||
-           !list_block_names_by(its_label, From::etcd, deadline).empty();
+    const std::set<std::string> remembered = list_block_names_by(its_label, From::memory, deadline);
+    // The memory may still have what has just gone.
+    if (!remembered.empty() && find_block(*remembered.begin(), deadline)) return true;
+    return !list_block_names_by(its_label, From::etcd, deadline).empty();
 }
 
 std::vector<std::string> BlocksApi::list_foreign_blocks(const RangeObject& range, const base::Deadline& deadline) {
@@ -317,9 +357,14 @@ WriteOutcome BlocksApi::remove(const BlockObject& block, const std::string& vers
         {Refusal::not_found, Refusal::conflict});
 }
 
-std::string BlocksApi::path_of_pools() const {
+const std::string& BlocksApi::name_space() const {
+    static const std::string kUsual = "kube-system"; // whereabouts' own
     const std::string& name_space = api_.access().name_space;
-    return fmt::format("{}/{}/ippools", kOfWhereabouts, name_space.empty() ? "kube-system" : name_space);
+    return name_space.empty() ? kUsual : name_space;
+}
+
+std::string BlocksApi::path_of_pools() const {
+    return fmt::format("{}/{}/ippools", kOfWhereabouts, name_space());
 }
 
 std::vector<PoolHead> BlocksApi::list_pools(const base::Deadline& deadline) {
@@ -340,21 +385,21 @@ std::optional<PoolHead> BlocksApi::find_pool(const std::string& name, const base
 }
 
 WriteOutcome BlocksApi::create_marked_pool(const std::string& space, const base::IpPrefix& subnet,
-                                           const std::string& store, const base::Deadline& deadline) {
-    const std::string object = empty_pool_text({.space = space, .subnet = subnet}, store);
+                                           const std::string& mark, const base::Deadline& deadline) {
+    const std::string object = empty_pool_text({.space = space, .subnet = subnet}, mark);
     return write([&] { return api_.create(path_of_pools(), object, deadline); }, {Refusal::already_exists});
 }
 
-WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& store, const base::Deadline& deadline) {
+WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& mark, const base::Deadline& deadline) {
     constexpr const char* kPath = "/metadata/annotations/rdmanet.cni~1store"; // "~1" is a slash (RFC 6901)
     Changes changes;
     changes.test("/metadata/resourceVersion", quoted_json(pool.version));
-    if (store.empty())
+    if (mark.empty())
         changes.remove(kPath);
     else if (pool.has_annotations)
-        changes.set(kPath, quoted_json(store));
+        changes.set(kPath, quoted_json(mark));
     else
-        changes.set("/metadata/annotations", fmt::format("{{\"{}\":{}}}", kStoreOfPool, quoted_json(store)));
+        changes.set("/metadata/annotations", fmt::format("{{\"{}\":{}}}", kStoreOfPool, quoted_json(mark)));
     return patch(fmt::format("{}/{}", path_of_pools(), pool.name), std::move(changes), deadline);
 }
 

@@ -32,13 +32,15 @@ public:
     using StoreError::StoreError;
 };
 
-/// One of whereabouts' pools, without its records.
+/// One of whereabouts' pools, without who has its addresses.
 struct PoolHead {
     std::string name;
-    std::string store; // that has its addresses, if it is not whereabouts: an annotation
+    std::string mark; // see mark_of_pools()
     std::string version;
     bool has_annotations = false;
-    std::size_t records = 0; // not in a list
+    // Not in a list.
+    std::size_t records = 0;
+    std::vector<base::IpAddress> addresses{}; // of the records, as far as they can be read
 };
 
 /// Throws ipam::StoreError for what the server refuses, and for a server that does not answer a read. Reads that decide
@@ -49,6 +51,8 @@ public:
     explicit BlocksApi(kube::Api& api) : api_(api) {}
 
     [[nodiscard]] std::optional<RangeObject> find_range(const std::string& name, const base::Deadline& deadline);
+    /// As the server has it in its memory, which may be out of date.
+    [[nodiscard]] std::optional<RangeObject> recall_range(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::vector<RangeObject> list_ranges(const std::string& space, const base::Deadline& deadline);
     /// Of all spaces, without what is no AddressRange.
     [[nodiscard]] std::vector<RangeObject> list_all_ranges(const base::Deadline& deadline);
@@ -57,6 +61,10 @@ public:
     [[nodiscard]] WriteOutcome create(const RangeObject& range, const base::Deadline& deadline);
     /// Writes spec and finalizer.
     [[nodiscard]] WriteOutcome confirm(const RangeObject& range, const base::Deadline& deadline);
+    /// Writes `spec`, if the object is still of that version.
+    [[nodiscard]] WriteOutcome write(const RangeObject& range, const base::Deadline& deadline);
+    /// Whether the server's definition of AddressRanges has what a range that moves says. Changes nothing.
+    [[nodiscard]] bool keeps_held(const RangeObject& range, const base::Deadline& deadline);
     [[nodiscard]] WriteOutcome remove(const RangeObject& range, const base::Deadline& deadline);
     /// Takes the finalizer away.
     [[nodiscard]] WriteOutcome let_go(const RangeObject& range, const base::Deadline& deadline);
@@ -85,12 +93,12 @@ public:
     /// whereabouts' pools. None if the server does not know pools.
     [[nodiscard]] std::vector<PoolHead> list_pools(const base::Deadline& deadline);
     [[nodiscard]] std::optional<PoolHead> find_pool(const std::string& name, const base::Deadline& deadline);
+    [[nodiscard]] const std::string& name_space() const;
     /// A pool from which store "whereabouts" gives nothing.
     [[nodiscard]] WriteOutcome create_marked_pool(const std::string& space, const base::IpPrefix& subnet,
-                                                  const std::string& store, const base::Deadline& deadline);
-    /// Empty `store`: its mark goes. Tests that the pool is as it was read.
-    [[nodiscard]] WriteOutcome mark_pool(const PoolHead& pool, const std::string& store,
-                                         const base::Deadline& deadline);
+                                                  const std::string& mark, const base::Deadline& deadline);
+    /// Empty: its mark goes. Tests that the pool is as it was read.
+    [[nodiscard]] WriteOutcome mark_pool(const PoolHead& pool, const std::string& mark, const base::Deadline& deadline);
 
     [[nodiscard]] std::optional<NodeObject> find_node(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::set<std::string> list_node_names(const base::Deadline& deadline);

@@ -1,6 +1,7 @@
 #include <rdmanet/cluster/blocks_store.hpp>
 
 #include "../tried.hpp"
+#include "left_alone.hpp"
 #include "node_blocks.hpp"
 
 #include <rdmanet/base/file.hpp>
@@ -74,14 +75,20 @@ public:
         if (has_to_look) (void)node.look_for_earlier(deadline);
     }
 
-    bool tidy(const base::Deadline& deadline) try {
+    bool tidy(const base::Deadline& deadline, const FindUse& find_use) try {
         base::make_directories(options_.state_directory);
         const base::FileLock lock = lock_requests(deadline);
         BlocksApi api(options_.api());
         NodeBlocks node(api, file_, options_);
-        const bool has_looked =
-            file_.has_looked(options_.kubeconfig, options_.node_name, deadline) || node.look_for_earlier(deadline);
-        node.finish_removals(deadline);
+        // A process that was killed may have left a block, which keeps a range, and no row of the file says so.
+        const std::vector<RangeObject> ranges = api.list_all_ranges(deadline);
+        node.follow_ranges(ranges, deadline);
+        const bool is_one_going = std::any_of(
+            ranges.begin(), ranges.end(), [](const RangeObject& range) { return range.is_going || range.is_moving(); });
+        const bool looks_again = is_one_going || (find_use && LeftAlone(options_).since());
+        bool has_looked = !looks_again && file_.has_looked(options_.kubeconfig, options_.node_name, deadline);
+        if (!has_looked) has_looked = node.look_for_earlier(deadline, find_use);
+        node.finish_removals(ranges, deadline);
         return has_looked;
     } catch (const MissingKind&) { // nobody can have blocks
         return true;
@@ -105,6 +112,20 @@ public:
             all.push_back(std::move(regained));
         }
         return all;
+    }
+
+    void follow_ranges(const base::Deadline& deadline) {
+        if (file_.blocks(deadline).empty() && file_.list_all(deadline).empty()) return;
+        const base::FileLock lock = lock_requests(deadline);
+        BlocksApi api(options_.api());
+        NodeBlocks(api, file_, options_).follow_ranges(api.list_all_ranges(deadline), deadline);
+    }
+
+    void record_range(const Claim& claim, const base::Deadline& deadline) {
+        base::make_directories(options_.state_directory);
+        const base::FileLock lock = lock_requests(deadline);
+        BlocksApi api(options_.api());
+        NodeBlocks(api, file_, options_).know_range_of(claim, deadline);
     }
 
     [[nodiscard]] ipam::BlockFile& file() { return file_; }
@@ -188,6 +209,10 @@ std::vector<ipam::Regained> BlocksStore::regain(const std::vector<Lease>& leases
     return impl_->regain(leases, deadline);
 }
 
+void BlocksStore::record_range(const Claim& claim, const base::Deadline& deadline) {
+    impl_->record_range(claim, deadline);
+}
+
 std::vector<Lease> BlocksStore::find(const OwnerKey& key, const base::Deadline& deadline) {
     return impl_->file().find(key, deadline);
 }
@@ -221,8 +246,12 @@ void BlocksStore::settle(std::chrono::seconds idle, const base::Deadline& deadli
     impl_->settle(idle, deadline);
 }
 
-bool BlocksStore::tidy(const base::Deadline& deadline) {
-    return impl_->tidy(deadline);
+bool BlocksStore::tidy(const base::Deadline& deadline, const FindUse& find_use) {
+    return impl_->tidy(deadline, find_use);
+}
+
+void BlocksStore::follow_ranges(const base::Deadline& deadline) {
+    impl_->follow_ranges(deadline);
 }
 
 } // namespace rdmanet::cluster

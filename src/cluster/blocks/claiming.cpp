@@ -85,8 +85,12 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::BlockCut& cut, c
             start = (start + 1) % count;
         if (!is_informed) {
             for (int attempt = 0; attempt < kBlindTries; ++attempt) {
-                const Uint128 place =
+                Uint128 place =
                     attempt == 0 ? start : base::hash64(fmt::format("{} {} {}", seed, attempt, file_id_)) % count;
+                const auto is_own = [&] {
+                    return taken.contains(object_name(range.space, cut.at(candidates.at(place))));
+                };
+                for (Uint128 step = 0; step < count && is_own(); ++step) place = (place + 1) % count;
                 const IpPrefix block = cut.at(candidates.at(place));
                 if (!taken.insert(object_name(range.space, block)).second) continue;
                 if (try_to_create(range, block, deadline)) return true;
@@ -152,11 +156,15 @@ bool NodeBlocks::go_on_with(const BlockRange& range, const IpPrefix& block, cons
 void NodeBlocks::open(const BlockObject& own, const Deadline& deadline) {
     const Block block = block_of(own, BlockState::open);
     const auto recorded = api_.find_range(object_name(own.space, own.range), deadline);
-    if (recorded && is_as_known(*recorded, deadline)) return file_.open(block, deadline);
+    const bool is_as_before = recorded && is_as_known(*recorded, deadline);
+    const bool has_moved = recorded && !is_as_before && (recorded->is_moving() || recorded->store != kInBlocks);
+    if (is_as_before || has_moved) note_held(*recorded, deadline);
+    // Where another store has the range, nothing more is given from blocks with leases.
+    if (is_as_before || (has_moved && has_leases(block, deadline))) return file_.open(block, deadline);
     file_.lose(block, {}, deadline);
-    for (const Block& known : file_.blocks(deadline))
-        if (known.space == block.space && known.prefix == block.prefix && known.state == BlockState::closed)
-            give_back(known, deadline);
+    if (const auto known = find_known(block.space, block.prefix, deadline); known && known->state == BlockState::closed)
+        give_back(*known, deadline);
+    if (has_moved) refuse_moved(*recorded);
     throw RangeChanged(StoreError::Kind::temporary,
                        fmt::format("lease store: AddressRange {} is not what it was when this node took a block of it: "
                                    "try again",

@@ -1,4 +1,5 @@
 // What this machine has had in an earlier boot, by another lease file or as another Node object.
+#include "left_alone.hpp"
 #include "node_blocks.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -15,11 +16,17 @@ using ipam::StoreError;
 
 constexpr std::size_t kMostBlocksNamed = 5;
 
+bool has_lease_in(const BlockObject& object, const std::vector<ipam::Lease>& leases) {
+    return std::any_of(leases.begin(), leases.end(), [&](const ipam::Lease& lease) {
+        return lease.space == object.space && object.block.contains(lease.address.address());
+    });
+}
+
 } // namespace
 
 /// When many nodes start, a list for each takes the server as long as there are blocks. So ADD goes without: it comes
 /// upon a block of an earlier boot where the name of the node says, or when the range has no other.
-bool NodeBlocks::look_for_earlier(const Deadline& deadline) {
+bool NodeBlocks::look_for_earlier(const Deadline& deadline, const BlocksStore::FindUse& find_use) {
     const std::vector<BlockObject> objects = api_.list_blocks_of(options_.node_name, deadline);
     if (objects.empty() && file_.ranges(deadline).empty()) return true; // without a file
     const std::string& own = file_id(deadline);
@@ -29,35 +36,70 @@ bool NodeBlocks::look_for_earlier(const Deadline& deadline) {
     std::vector<std::string> left_alone;
     bool has_seen_all = true;
     for (const BlockObject& object : objects) {
-        const Verdict verdict = judge(object, leases);
-        if (verdict == Verdict::left_alone) left_alone.push_back(object.name());
-        if (verdict != Verdict::ours) continue;
         const Block earlier = block_of(object, BlockState::earlier);
+        const bool is_known = find_known(object.space, object.block, deadline).has_value();
+        if (is_known && knows_range_of(earlier, deadline)) continue;
+        Verdict verdict = judge(object, leases);
+        if (verdict == Verdict::left_alone) {
+            const std::string why = find_use ? why_in_use(object, find_use) : std::string();
+            if (find_use && why.empty())
+                verdict = Verdict::ours;
+            else
+                left_alone.push_back(why.empty() ? object.name() : fmt::format("{} ({})", object.name(), why));
+        }
+        if (verdict != Verdict::ours) continue;
+        // The list is from the server's memory, which may still have what this file has just given back.
+        if (object.lease_file == own && !is_known && !api_.find_block(object.name(), deadline)) continue;
         if (knows_range_of(earlier, deadline)) {
             file_.add(earlier, deadline);
             continue;
         }
         const auto recorded = api_.find_range(object_name(object.space, object.range), deadline);
-        if (recorded && !recorded->is_confirmed) {
+        const bool is_of_blocks = recorded && gives_from_blocks(*recorded);
+        if (!is_of_blocks && has_lease_in(object, leases)) {
+            // Another store may give what no block has. The block goes back after its last lease.
+            if (recorded && put_range_of_leases(*recorded, deadline))
+                file_.add(earlier, deadline);
+            else
+                has_seen_all = false;
+        } else if (recorded && !recorded->is_confirmed) {
             has_seen_all = false;
-        } else if (recorded && recorded->store == kInBlocks) {
+        } else if (is_of_blocks) {
             (void)put_range(*recorded, deadline);
             file_.add(earlier, deadline);
-        } else if (object.lease_file != file_id_) { // nothing is given from a block without a range
+        } else if (!is_known) {
+            // Nothing is given from a block without a range. This file may have forgotten it half given back.
             give_back(earlier, deadline);
         }
     }
     if (has_seen_all) file_.set_looked(options_.kubeconfig, options_.node_name, deadline);
-    warn_of_left_alone(left_alone);
-    return has_seen_all;
+    if (left_alone.empty())
+        LeftAlone(options_).forget();
+    else
+        leave_alone(left_alone);
+    return has_seen_all && left_alone.empty();
 }
 
-void NodeBlocks::warn_of_left_alone(const std::vector<std::string>& left_alone) const {
-    if (left_alone.empty() || !options_.warn) return;
+/// A block that another file of this very place had in this boot: two files can't be there at once, so that one is
+/// gone. What it had given away must still be seen, on the node itself.
+std::string NodeBlocks::why_in_use(const BlockObject& object, const BlocksStore::FindUse& find_use) const {
+    if (!ipam::BlockFile::are_of_one_place(object.lease_file, file_id_))
+        return "another state directory of this node may have its leases";
+    const auto since = LeftAlone(options_).since();
+    const std::int64_t now = file_.now().boot;
+    if (!since || now < *since || now - *since < std::chrono::seconds(kOngoingAdd).count())
+        return "an ADD of before may still be running: run `rdmanet gc` again in two minutes";
+    return find_use(object.block);
+}
+
+void NodeBlocks::leave_alone(const std::vector<std::string>& left_alone) const {
+    LeftAlone(options_).note(file_.now().boot);
+    if (!options_.warn) return;
     const std::size_t named = std::min(left_alone.size(), kMostBlocksNamed);
     options_.warn(
         fmt::format("{} of this node may have leases that this state directory does not know, or whose records "
-                    "cannot be read. They are left alone until the node reboots: {}{}",
+                    "cannot be read. They are left alone until the node reboots, or until `rdmanet gc` finds that "
+                    "nothing on the node has one of their addresses: {}{}",
                     base::counted(left_alone.size(), "block", "blocks"),
                     base::join({left_alone.begin(), left_alone.begin() + static_cast<std::ptrdiff_t>(named)}),
                     named < left_alone.size() ? " and others" : ""));
@@ -72,7 +114,7 @@ bool NodeBlocks::knows_range_of(const Block& block, const Deadline& deadline) {
 
 bool NodeBlocks::may_go_on_with(const BlockObject& object, const Deadline& deadline) {
     const Verdict verdict = judge(object, file_.list_all(deadline));
-    if (verdict == Verdict::left_alone) warn_of_left_alone({object.name()});
+    if (verdict == Verdict::left_alone) leave_alone({object.name()});
     return verdict == Verdict::ours;
 }
 
@@ -85,10 +127,8 @@ NodeBlocks::Verdict NodeBlocks::judge(const BlockObject& object, const std::vect
                                          object.node.machine_id == options_.machine_id);
     if (!is_same_machine) return Verdict::anothers;
     if (object.node.boot_id != options_.boot_id) return Verdict::ours;
-    const bool is_in_journal = std::any_of(leases.begin(), leases.end(), [&](const ipam::Lease& lease) {
-        return lease.space == object.space && object.block.contains(lease.address.address());
-    });
-    const bool is_whole = is_in_journal && !(options_.has_unreadable_records && options_.has_unreadable_records());
+    const bool is_whole =
+        has_lease_in(object, leases) && !(options_.has_unreadable_records && options_.has_unreadable_records());
     return is_whole ? Verdict::ours : Verdict::left_alone;
 }
 

@@ -51,17 +51,11 @@ void NodeBlocks::remove_released(const Block& released, const BlockObject& objec
 void NodeBlocks::settle(const Deadline& deadline) {
     (void)file_id(deadline);
     for (const BlockRange& range : file_.ranges(deadline)) (void)follow_kubeconfig(range, deadline);
-    const std::vector<BlockRange> ranges = file_.ranges(deadline);
-    const auto is_of_this_cluster = [&](const Block& block) {
-        return std::any_of(ranges.begin(), ranges.end(), [&](const BlockRange& range) {
-            return range.space == block.space && range.subnet == block.range && range.kubeconfig == options_.kubeconfig;
-        });
-    };
     // What the cluster refuses for one block does not keep the others.
     std::exception_ptr first_failure;
     const auto for_each_block = [&](const auto& act) {
         for (const Block& block : file_.blocks(deadline)) {
-            if (!is_of_this_cluster(block)) continue;
+            if (!is_of_this_cluster(block, deadline)) continue;
             try {
                 act(block);
             } catch (const StoreError& error) {
@@ -100,14 +94,16 @@ void NodeBlocks::close_removed_ranges(const Deadline& deadline) {
     }
 }
 
-void NodeBlocks::finish_removals(const Deadline& deadline) {
+void NodeBlocks::finish_removals(const std::vector<RangeObject>& ranges, const Deadline& deadline) {
     if (!file_.ranges(deadline).empty()) {
         close_removed_ranges(deadline);
         settle(deadline);
     }
-    for (const RangeObject& range : api_.list_all_ranges(deadline))
+    for (const RangeObject& range : ranges)
         // A node that gets a block from now on sees that the range is going, and gives it back.
-        if (range.is_going && !api_.has_blocks(range, deadline)) (void)api_.let_go(range, deadline);
+        // One that moves has to remember what other stores hold.
+        if (range.is_going && !range.is_moving() && !api_.has_blocks(range, deadline))
+            (void)api_.let_go(range, deadline);
 }
 
 } // namespace rdmanet::cluster

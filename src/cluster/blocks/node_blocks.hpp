@@ -19,6 +19,9 @@ namespace rdmanet::cluster {
 /// Whether the block has an address of `usable`.
 [[nodiscard]] bool is_useful(const base::IpPrefix& block, const std::vector<ipam::Interval>& usable);
 
+/// Blocks give the addresses of the range.
+[[nodiscard]] bool gives_from_blocks(const RangeObject& range);
+
 /// Throws: the request has no answer. The next call finds out.
 [[noreturn]] void not_known(std::string_view what, const std::string& name, std::string_view trouble = {});
 
@@ -40,19 +43,28 @@ public:
     };
     [[nodiscard]] Search acquire(const ipam::Claim& claim, const base::Deadline& deadline);
 
+    /// The range of these addresses is recorded, and this file knows it.
+    void know_range_of(const ipam::Claim& claim, const base::Deadline& deadline) { (void)range_of(claim, deadline); }
+
     /// Looks at requests without an answer, and gives closed blocks back.
     void settle(const base::Deadline& deadline);
 
     /// Gives back what is empty of ranges that somebody removes, and lets those of them go that have no blocks.
-    void finish_removals(const base::Deadline& deadline);
+    /// `ranges`: all that the cluster has.
+    void finish_removals(const std::vector<RangeObject>& ranges, const base::Deadline& deadline);
 
     /// What a boot before this one has left, in all ranges: what this node uses no more goes back. False if that is not
-    /// to be known of all yet.
-    [[nodiscard]] bool look_for_earlier(const base::Deadline& deadline);
+    /// to be known of all yet. `find_use`: also goes on with blocks that an earlier file of this boot had, if it says that
+    /// none of their addresses is in use.
+    [[nodiscard]] bool look_for_earlier(const base::Deadline& deadline, const BlocksStore::FindUse& find_use = {});
 
     /// Makes sure that the block with this address is this node's, and that the cluster says so. The lease need not be in
     /// the file yet; its owner uses the address.
     [[nodiscard]] ipam::Regained regain_block_of(const ipam::Lease& lease, const base::Deadline& deadline);
+
+    /// `recorded`: all ranges of the cluster. Nothing more is given of those of this node's blocks and leases that
+    /// another store has by now.
+    void follow_ranges(const std::vector<RangeObject>& recorded, const base::Deadline& deadline);
 
     /// Whether a lost block is to be looked at again.
     [[nodiscard]] static bool is_due(const ipam::Block& block, const ipam::Time& now);
@@ -64,26 +76,30 @@ private:
 
     // ranges.cpp
     [[nodiscard]] BlockRange range_of(const ipam::Claim& claim, const Deadline& deadline);
+    [[nodiscard]] std::optional<BlockRange> recall_range(const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] BlockRange record_range(const ipam::Claim& claim, const Deadline& deadline);
-    [[nodiscard]] std::optional<base::IpPrefix> configured_requestable(const base::IpPrefix& subnet) const;
     BlockRange put_range(const RangeObject& recorded, const Deadline& deadline);
+    bool put_range_of_leases(const RangeObject& recorded, const Deadline& deadline);
+    void recall_ranges_of_leases(const std::vector<RangeObject>& recorded, const Deadline& deadline);
     [[nodiscard]] bool is_as_known(const RangeObject& recorded, const Deadline& deadline);
     [[nodiscard]] bool follow_kubeconfig(BlockRange range, const Deadline& deadline);
+    [[nodiscard]] bool agrees_with(const RangeObject& range) const;
     void require_agreement(const RangeObject& range) const;
-    void take_from_pools(const RangeObject& wanted, const Deadline& deadline);
-    [[nodiscard]] std::vector<PoolHead> pools_of(const RangeObject& wanted, const Deadline& deadline);
-    [[nodiscard]] bool make_marked_pool(const RangeObject& wanted, const Deadline& deadline);
-    [[nodiscard]] std::optional<PoolHead> find_empty_pool(const std::string& name, const RangeObject& wanted,
-                                                          const Deadline& deadline);
-    void take_from_pool(const std::string& name, const RangeObject& wanted, const Deadline& deadline);
+    [[nodiscard]] bool is_of_this_cluster(const Block& block, const Deadline& deadline);
+    [[nodiscard]] bool has_leases(const Block& block, const Deadline& deadline);
+    void note_held(const RangeObject& recorded, const Deadline& deadline);
+    [[noreturn]] static void refuse_moved(const RangeObject& range);
 
     // node_blocks.cpp
-    [[nodiscard]] Search acquire_of(const BlockRange& range, const ipam::Claim& claim, const Deadline& deadline);
+    [[nodiscard]] Search acquire_of(const BlockRange& range, ipam::Claim claim, const Deadline& deadline);
     [[nodiscard]] Search acquire_block(const BlockRange& range, const base::IpPrefix& block,
                                        const base::IpAddress& wanted, const Deadline& deadline);
     [[noreturn]] static void refuse_requested(const BlockRange& range, const BlockObject& holder,
                                               const base::IpAddress& wanted);
     [[nodiscard]] bool is_in_use(const Block& block) const;
+    /// As this file knows it.
+    [[nodiscard]] std::optional<Block> find_known(const std::string& space, const base::IpPrefix& prefix,
+                                                  const Deadline& deadline);
     [[nodiscard]] BlockObject object_of(const Block& block) const;
     [[nodiscard]] Block block_of(const BlockObject& object, ipam::BlockState state) const;
     [[nodiscard]] bool is_ours(const BlockObject& object, const Deadline& deadline);
@@ -107,7 +123,6 @@ private:
 
     // repairing.cpp
     [[nodiscard]] std::optional<BlockRange> find_range_of(const ipam::Lease& lease, const Deadline& deadline);
-    [[nodiscard]] bool knows(const std::string& space, const base::IpPrefix& prefix, const Deadline& deadline);
     [[nodiscard]] bool regain_known(const Block& known, const std::optional<BlockObject>& object,
                                     const Deadline& deadline);
     [[nodiscard]] bool regain_unknown(const BlockRange& range, const base::IpPrefix& block,
@@ -119,7 +134,8 @@ private:
     enum class Verdict : std::uint8_t { ours, left_alone, anothers };
     [[nodiscard]] Verdict judge(const BlockObject& object, const std::vector<ipam::Lease>& leases) const;
     [[nodiscard]] bool may_go_on_with(const BlockObject& object, const Deadline& deadline);
-    void warn_of_left_alone(const std::vector<std::string>& names) const;
+    [[nodiscard]] std::string why_in_use(const BlockObject& object, const BlocksStore::FindUse& find_use) const;
+    void leave_alone(const std::vector<std::string>& names) const;
     const std::string& learn_node_uid(const Deadline& deadline);
     void write_new_uid(const std::string& uid, const Deadline& deadline);
 

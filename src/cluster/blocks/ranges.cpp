@@ -3,11 +3,9 @@
 #include "../range_records.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/whereabouts_store.hpp>
 
 #include <algorithm>
-#include <set>
+#include <string>
 #include <utility>
 
 namespace rdmanet::cluster {
@@ -17,33 +15,32 @@ using base::IpAddress;
 using base::IpPrefix;
 using ipam::StoreError;
 
-constexpr int kMostMarkings = 5;
-
 IpPrefix subnet_of(const IpAddress& address, unsigned length) {
     const IpPrefix prefix = *IpPrefix::make(address, length);
     return *IpPrefix::make(prefix.network(), length);
 }
 
-std::string text_of(const std::optional<IpPrefix>& prefix) {
-    return prefix ? prefix->to_string() : "none";
+/// What no block gives: see BlockRange::has_moved().
+std::vector<ipam::Interval> held_for_blocks(const RangeObject& range) {
+    if (gives_from_blocks(range)) return range.held;
+    return {ipam::bounds_of(range.subnet, ipam::Edges::handed_out)};
 }
 
 } // namespace
 
-/// Throws if the configuration of the network says something else than the cluster has recorded.
-void NodeBlocks::require_agreement(const RangeObject& range) const {
-    if (options_.block_size && *options_.block_size != range.block_size)
-        refuse_difference(range, "blockSize", fmt::format("{}", *options_.block_size),
-                          fmt::format("{}", range.block_size));
-    const auto requestable = configured_requestable(range.subnet);
-    if (requestable && requestable != range.requestable)
-        refuse_difference(range, "requestable", text_of(requestable), text_of(range.requestable));
+bool gives_from_blocks(const RangeObject& range) {
+    return range.is_confirmed && range.store == kInBlocks;
 }
 
-std::optional<IpPrefix> NodeBlocks::configured_requestable(const IpPrefix& subnet) const {
-    for (const IpPrefix& prefix : options_.requestable)
-        if (subnet.contains(prefix.address())) return subnet_of(prefix.address(), prefix.length());
-    return std::nullopt;
+/// Throws if the configuration of the network says something else than the cluster has recorded.
+void NodeBlocks::require_agreement(const RangeObject& range) const {
+    require_same_cut(range, options_.block_size, requestable_in(range.subnet, options_.requestable));
+}
+
+bool NodeBlocks::agrees_with(const RangeObject& range) const {
+    const auto requestable = requestable_in(range.subnet, options_.requestable);
+    return options_.block_size.value_or(range.block_size) == range.block_size &&
+           (!requestable || requestable == range.requestable);
 }
 
 /// The range that has the claim's addresses, as the cluster has recorded it. This file remembers it: it never changes.
@@ -53,21 +50,38 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
     for (const BlockRange& known : file_.ranges(deadline)) {
         if (known.space != claim.space || !known.subnet.contains(inside)) continue;
         if (!claim.usable.empty() && known.subnet != subnet_of(inside, claim.prefix_length)) break;
-        require_agreement({.space = known.space,
-                           .subnet = known.subnet,
-                           .store = kInBlocks,
-                           .block_size = known.block_size,
-                           .requestable = known.requestable,
-                           .is_confirmed = true});
+        const bool may_have_changed = !known.held.empty();
+        if (!may_have_changed)
+            require_agreement({.space = known.space,
+                               .subnet = known.subnet,
+                               .store = kInBlocks,
+                               .block_size = known.block_size,
+                               .requestable = known.requestable,
+                               .is_confirmed = true});
         if (!follow_kubeconfig(known, deadline))
             throw StoreError(StoreError::Kind::permanent,
                              fmt::format("range {}: this node has blocks of it by kubeconfig {}, and the cluster of {} "
                                          "does not know them: for two clusters, give the networks of one a "
                                          "\"network_name\"; otherwise delete the pods of this range on the node",
                                          known.subnet, known.kubeconfig, options_.kubeconfig));
+        // A read from the server's memory may be of an earlier move, and this node has blocks to give from.
+        if (may_have_changed) return record_range(claim, deadline);
         return known;
     }
+    if (const auto recalled = recall_range(claim, deadline)) return *recalled;
     return record_range(claim, deadline);
+}
+
+/// When a cluster starts, every node asks for the range at once. An answer that is out of date is like what this file
+/// remembers of a range: open() asks etcd after the block was made. Whatever would keep this node from a block is asked
+/// of etcd at once.
+std::optional<ipam::BlockRange> NodeBlocks::recall_range(const ipam::Claim& claim, const Deadline& deadline) {
+    if (claim.usable.empty()) return std::nullopt;
+    const IpPrefix subnet = subnet_of({claim.family, claim.usable.front().first}, claim.prefix_length);
+    const auto recalled = api_.recall_range(object_name(claim.space, subnet), deadline);
+    if (!recalled || recalled->is_moving() || !is_as_known(*recalled, deadline) || !agrees_with(*recalled))
+        return std::nullopt;
+    return put_range(*recalled, deadline);
 }
 
 /// The node may by now reach the cluster by another kubeconfig. Calls without a configuration then need that one. That
@@ -105,10 +119,8 @@ ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadli
         wanted.subnet = subnet_of({claim.family, claim.usable.front().first}, claim.prefix_length);
     }
     wanted.block_size = options_.block_size.value_or(ipam::kDefaultBlockSize);
-    wanted.requestable = configured_requestable(wanted.subnet);
-    if (!recorded)
-        recorded = RangeRecords(api_).record(
-            wanted, [&] { take_from_pools(wanted, deadline); }, deadline);
+    wanted.requestable = requestable_in(wanted.subnet, options_.requestable);
+    if (!recorded) recorded = RangeRecords(api_).record(wanted, deadline);
     if (!claim.usable.empty()) require_agreement(*recorded);
     return put_range(*recorded, deadline);
 }
@@ -124,79 +136,75 @@ bool NodeBlocks::is_as_known(const RangeObject& recorded, const Deadline& deadli
 ipam::BlockRange NodeBlocks::put_range(const RangeObject& recorded, const Deadline& deadline) {
     BlockRange range{.space = recorded.space,
                      .subnet = recorded.subnet,
-                     .block_size = recorded.block_size,
+                     .block_size = recorded.block_size == 0 ? ipam::kDefaultBlockSize : recorded.block_size,
                      .requestable = recorded.requestable,
+                     .held = held_for_blocks(recorded),
                      .kubeconfig = options_.kubeconfig,
                      .node_name = options_.node_name};
     file_.put_range(range, deadline);
     return range;
 }
 
-/// What a pool of whereabouts has given, blocks would give again. A pool of another length has the same addresses,
-/// unless they are unique in their range only. The pools are marked while they are empty: then store "whereabouts"
-/// gives nothing from them, also on a node that may not read AddressRanges. Such a node makes its pool first, then
-/// looks for marks. So the range has a marked pool of its own before the others are listed.
-void NodeBlocks::take_from_pools(const RangeObject& wanted, const Deadline& deadline) {
-    for (const PoolHead& pool : pools_of(wanted, deadline)) (void)find_empty_pool(pool.name, wanted, deadline);
-    if (!make_marked_pool(wanted, deadline)) return;
-    for (const PoolHead& pool : pools_of(wanted, deadline)) take_from_pool(pool.name, wanted, deadline);
+/// Who moves a range to another store looks for its blocks after the object says so, and nothing is given from a block
+/// that this node has got before it has looked at the object: one of both sees the other.
+void NodeBlocks::note_held(const RangeObject& recorded, const Deadline& deadline) {
+    for (BlockRange& range : file_.ranges(deadline)) {
+        if (range.space != recorded.space || range.subnet != recorded.subnet) continue;
+        std::vector<ipam::Interval> held = held_for_blocks(recorded);
+        if (range.held == held) return;
+        range.held = std::move(held);
+        file_.put_range(range, deadline);
+    }
 }
 
-/// Those from which whereabouts or store "whereabouts" may give addresses of the range. The name of a node's slice does
-/// not say where the name of the network ends and that of the node begins, so the cluster is asked for its nodes.
-std::vector<PoolHead> NodeBlocks::pools_of(const RangeObject& wanted, const Deadline& deadline) {
-    std::optional<std::set<std::string>> nodes;
-    const auto is_of_node = [&](const NodeSlice& slice) {
-        if (!overlap(slice.subnet, wanted.subnet)) return false;
-        if (!nodes) nodes = api_.list_node_names(deadline);
-        return nodes->contains(slice.node);
-    };
-    std::vector<PoolHead> pools = api_.list_pools(deadline);
-    std::erase_if(pools, [&](const PoolHead& pool) {
-        if (pool.store == wanted.store) return true;
-        const auto subnet = subnet_of_pool(wanted.space, pool.name);
-        if (subnet) return !has_addresses_of(wanted, *subnet);
-        const std::vector<NodeSlice> slices = slices_of_pool(wanted.space, pool.name);
-        return std::none_of(slices.begin(), slices.end(), is_of_node);
+bool NodeBlocks::has_leases(const Block& block, const Deadline& deadline) {
+    const auto known = find_known(block.space, block.prefix, deadline);
+    return known && known->leases != 0;
+}
+
+void NodeBlocks::follow_ranges(const std::vector<RangeObject>& recorded, const Deadline& deadline) {
+    for (const BlockRange& known : file_.ranges(deadline)) {
+        if (known.kubeconfig != options_.kubeconfig) continue;
+        for (const RangeObject& range : recorded)
+            if (range.space == known.space && range.subnet == known.subnet && (range.is_confirmed || range.is_moving()))
+                note_held(range, deadline);
+    }
+    recall_ranges_of_leases(recorded, deadline);
+}
+
+/// A file that was made again from the journal knows leases, and no range.
+void NodeBlocks::recall_ranges_of_leases(const std::vector<RangeObject>& recorded, const Deadline& deadline) {
+    std::vector<BlockRange> known = file_.ranges(deadline);
+    for (const ipam::Lease& lease : file_.list_all(deadline)) {
+        const auto has_it = [&](const auto& range) {
+            return range.space == lease.space && range.subnet.contains(lease.address.address());
+        };
+        if (std::any_of(known.begin(), known.end(), has_it)) continue;
+        for (const RangeObject& range : recorded)
+            if (has_it(range) && put_range_of_leases(range, deadline)) known = file_.ranges(deadline);
+    }
+}
+
+/// Only if the store that has the range leaves out what blocks have of it.
+bool NodeBlocks::put_range_of_leases(const RangeObject& recorded, const Deadline& deadline) {
+    const bool was_cut = recorded.is_moving() && recorded.block_size != 0;
+    if (!was_cut && !gives_from_blocks(recorded)) return false;
+    (void)put_range(recorded, deadline);
+    return true;
+}
+
+bool NodeBlocks::is_of_this_cluster(const Block& block, const Deadline& deadline) {
+    const std::vector<BlockRange> ranges = file_.ranges(deadline);
+    return std::any_of(ranges.begin(), ranges.end(), [&](const BlockRange& range) {
+        return range.space == block.space && range.subnet == block.range && range.kubeconfig == options_.kubeconfig;
     });
-    return pools;
 }
 
-/// False if nobody can have pools.
-bool NodeBlocks::make_marked_pool(const RangeObject& wanted, const Deadline& deadline) {
-    // The API server takes no such name, so store "whereabouts" refuses the range.
-    if (pool_name({.space = wanted.space, .subnet = wanted.subnet}).starts_with('-')) return true;
-    try {
-        for (int attempt = 0; attempt < kMostMarkings; ++attempt)
-            if (api_.create_marked_pool(wanted.space, wanted.subnet, wanted.store, deadline).done !=
-                WriteOutcome::Done::unknown)
-                return true;
-    } catch (const MissingKind&) {
-        return false; // whereabouts is not installed
-    }
+void NodeBlocks::refuse_moved(const RangeObject& range) {
+    if (range.store != kInBlocks) refuse_difference(range, "store", kInBlocks, range.store);
     throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: no answer says whether the IPPool of range {} was made", wanted.subnet));
-}
-
-std::optional<PoolHead> NodeBlocks::find_empty_pool(const std::string& name, const RangeObject& wanted,
-                                                    const Deadline& deadline) {
-    auto pool = api_.find_pool(name, deadline);
-    if (pool && pool->records != 0)
-        throw StoreError(StoreError::Kind::permanent,
-                         fmt::format("range {} has {} in whereabouts' IPPool {}, which blocks would give again: set "
-                                     "\"store\": \"whereabouts\", or delete those pods first",
-                                     wanted.subnet, base::counted(pool->records, "lease", "leases"), name));
-    return pool;
-}
-
-void NodeBlocks::take_from_pool(const std::string& name, const RangeObject& wanted, const Deadline& deadline) {
-    for (int attempt = 0; attempt < kMostMarkings; ++attempt) {
-        const auto pool = find_empty_pool(name, wanted, deadline);
-        if (!pool) return;
-        if (api_.mark_pool(*pool, wanted.store, deadline).done == WriteOutcome::Done::yes) return;
-    }
-    throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: other nodes change IPPool {}: try again", name));
+                     fmt::format("lease store: AddressRange {} comes back from store \"{}\" just now: try again",
+                                 range.name(), range.from_text()));
 }
 
 } // namespace rdmanet::cluster

@@ -20,7 +20,7 @@ bool NodeBlocks::regain(const Block& block, const std::optional<BlockObject>& ob
     if (!object) return regain_absent(block, deadline);
     const bool is_own = is_ours(*object, deadline);
     if (is_own && !object->is_released && object->node.boot_id == options_.boot_id) {
-        file_.open(block_of(*object, BlockState::open), deadline);
+        open(*object, deadline);
         return true;
     }
     file_.lose(block, object->node.name, deadline);

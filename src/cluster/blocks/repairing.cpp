@@ -28,14 +28,12 @@ ipam::Regained NodeBlocks::regain_block_of(const ipam::Lease& lease, const Deadl
     const base::IpPrefix block = cut.block_of(lease.address.address());
     const std::string name = object_name(range->space, block);
     const auto object = api_.find_block(name, deadline);
-    const std::vector<Block> all = file_.blocks(deadline);
-    const auto known = std::find_if(all.begin(), all.end(),
-                                    [&](const Block& one) { return one.space == range->space && one.prefix == block; });
-    const bool is_whole = known != all.end() && is_in_use(*known) && object && is_ours(*object, deadline) &&
-                          !object->is_released && object->node.boot_id == options_.boot_id;
+    const auto known = find_known(range->space, block, deadline);
+    const bool is_whole = known && is_in_use(*known) && object && is_ours(*object, deadline) && !object->is_released &&
+                          object->node.boot_id == options_.boot_id;
     if (is_whole) return regained;
-    const bool was_known = known != all.end() && regain_known(*known, object, deadline);
-    const bool is_forgotten = !was_known && !knows(range->space, block, deadline);
+    const bool was_known = known && regain_known(*known, object, deadline);
+    const bool is_forgotten = !was_known && !find_known(range->space, block, deadline);
     const bool has_it = was_known || (is_forgotten && regain_unknown(*range, block, object, lease, deadline));
     if (has_it) {
         regained.made.push_back(object ? fmt::format("AddressBlock {} is this node's", name)
@@ -52,12 +50,6 @@ ipam::Regained NodeBlocks::regain_block_of(const ipam::Lease& lease, const Deadl
         regained.refused =
             fmt::format("AddressBlock {} belongs to this node by another file of leases: {}", name, kTakeAnother);
     return regained;
-}
-
-bool NodeBlocks::knows(const std::string& space, const base::IpPrefix& prefix, const Deadline& deadline) {
-    const std::vector<Block> all = file_.blocks(deadline);
-    return std::any_of(all.begin(), all.end(),
-                       [&](const Block& one) { return one.space == space && one.prefix == prefix; });
 }
 
 /// As this file knows it, else as the cluster has it.

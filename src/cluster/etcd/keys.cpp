@@ -1,6 +1,7 @@
 #include "keys.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 
@@ -51,6 +52,25 @@ std::string sortable(const base::IpAddress& address) {
 
 } // namespace
 
+std::optional<std::string> EtcdKeys::text_of_part(std::string_view escaped) {
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    std::string text;
+    if (escaped != "-")
+        for (std::size_t at = 0; at < escaped.size(); ++at) {
+            if (escaped[at] != '%') {
+                text.push_back(escaped[at]);
+                continue;
+            }
+            if (at + 2 >= escaped.size()) return std::nullopt;
+            const std::size_t high = kDigits.find(escaped[at + 1]);
+            const std::size_t low = kDigits.find(escaped[at + 2]);
+            if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+            text.push_back(static_cast<char>(high * 16 + low));
+            at += 2;
+        }
+    return part(text) == escaped ? std::optional(text) : std::nullopt;
+}
+
 std::string EtcdKeys::addresses(const std::string& space) const {
     return fmt::format("{}/{}/a/", prefix_, part(space));
 }
@@ -75,6 +95,22 @@ std::optional<base::IpAddress> EtcdKeys::address_in(std::string_view key) {
     }
     const auto address = base::IpAddress::parse(text);
     return address && sortable(*address) == key ? address : std::nullopt;
+}
+
+std::string EtcdKeys::ranges(const std::string& space) const {
+    return fmt::format("{}/{}/r/", prefix_, part(space));
+}
+
+std::string EtcdKeys::range(const std::string& space, const base::IpPrefix& subnet) const {
+    return fmt::format("{}{}-{}", ranges(space), sortable(subnet.network()), subnet.length());
+}
+
+std::optional<base::IpPrefix> EtcdKeys::range_in(std::string_view key) {
+    const std::size_t dash = key.rfind('-');
+    if (dash == std::string_view::npos) return std::nullopt;
+    const auto address = address_in(key.substr(0, dash));
+    const auto length = base::parse_integer<unsigned>(key.substr(dash + 1));
+    return address && length ? base::IpPrefix::make(*address, *length) : std::nullopt;
 }
 
 std::string EtcdKeys::owner(const std::string& space, const ipam::OwnerKey& key) const {

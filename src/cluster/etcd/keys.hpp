@@ -20,6 +20,16 @@ public:
     /// Of a key that address() made; nullopt for others.
     [[nodiscard]] static std::optional<base::IpAddress> address_in(std::string_view key);
 
+    /// The text of which a part of a key was made, as the space; nullopt for others.
+    [[nodiscard]] static std::optional<std::string> text_of_part(std::string_view part);
+
+    /// Which store gives the addresses of the range.
+    [[nodiscard]] std::string range(const std::string& space, const base::IpPrefix& subnet) const;
+    /// With a slash at its end: of all ranges of the space.
+    [[nodiscard]] std::string ranges(const std::string& space) const;
+    /// Of a key that range() made; nullopt for others.
+    [[nodiscard]] static std::optional<base::IpPrefix> range_in(std::string_view key);
+
     /// With a slash at its end: of all keys.
     [[nodiscard]] std::string all() const { return prefix_ + '/'; }
 

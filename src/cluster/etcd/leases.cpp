@@ -85,7 +85,7 @@ void EtcdLeases::for_each_page(const base::Deadline& deadline, const std::functi
                                              if (stored) {
                                                  stored->revision = entry.revision;
                                                  page.leases.push_back(*std::move(stored));
-                                             } else {
+                                             } else if (!parse_stored_hold(entry.value)) {
                                                  ++page.unreadable;
                                              }
                                          }

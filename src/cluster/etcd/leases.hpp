@@ -31,7 +31,7 @@ public:
     /// All leases of all spaces.
     struct Page {
         std::vector<StoredLease> leases{};
-        std::size_t unreadable = 0;
+        std::size_t unreadable = 0; // without addresses that another store has
     };
     void for_each_page(const base::Deadline& deadline, const std::function<void(Page)>& act);
 

@@ -1,5 +1,7 @@
 #include "regain.hpp"
 
+#include "ranges.hpp"
+
 #include "../regain.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -36,6 +38,30 @@ bool is_of(const etcd::KeyValue& entry, const ipam::Lease& lease) {
     return stored && stored->lease.owner.key == lease.owner.key && stored->lease.address == lease.address;
 }
 
+ipam::Claim claim_of(const ipam::Lease& lease) {
+    const base::IpAddress& address = lease.address.address();
+    return {.space = lease.space,
+            .family = address.family(),
+            .prefix_length = lease.address.length(),
+            .usable = {},
+            .wanted = address};
+}
+
+/// A store that has the range by now may have given the address. Otherwise `change` tests that none has.
+std::string why_not_in_etcd(EtcdParts& parts, const ipam::Lease& lease, const RecordedRanges& recorded,
+                            Transaction& change) {
+    const ipam::Claim claim = claim_of(lease);
+    EtcdRanges ranges(parts.keys());
+    ranges.note(lease.space, recorded);
+    try {
+        ranges.require_known({&claim});
+    } catch (const ipam::StoreError& other_store) {
+        return fmt::format("{}: {}", other_store.what(), kTakeAnother);
+    }
+    ranges.require({&claim}, change);
+    return {};
+}
+
 } // namespace
 
 ipam::Regained regain(EtcdParts& parts, const ipam::Lease& lease, const base::Deadline& deadline) {
@@ -47,8 +73,12 @@ ipam::Regained regain(EtcdParts& parts, const ipam::Lease& lease, const base::De
     const std::string owner_key = parts.keys().owner(lease);
     const std::string held_key = parts.keys().held(own.machine_id, lease);
     for (int attempt = 0; attempt < kMostRegainTries; ++attempt) {
-        const etcd::Answer answer = parts.session.run(
-            Transaction().read({.key = address_key}).read({.key = owner_key}).read({.key = held_key}), deadline);
+        const etcd::Answer answer = parts.session.run(Transaction()
+                                                          .read({.key = address_key})
+                                                          .read({.key = owner_key})
+                                                          .read({.key = held_key})
+                                                          .read(RecordedRanges::all(parts.keys(), lease.space)),
+                                                      deadline);
         const Entries& address = answer.found.at(0).entries;
         const Entries& owner = answer.found.at(1).entries;
         const Entries& held = answer.found.at(2).entries;
@@ -70,6 +100,11 @@ ipam::Regained regain(EtcdParts& parts, const ipam::Lease& lease, const base::De
         Transaction change;
         change.if_unchanged(parts.node.key(), parts.node.revision(deadline));
         if_as_read(change, address_key, address);
+        if (address.empty()) {
+            const auto ranges = RecordedRanges::parse(answer.found.at(3), answer.revision);
+            regained.refused = why_not_in_etcd(parts, lease, ranges, change);
+            if (!regained.refused.empty()) return regained;
+        }
         if_as_read(change, owner_key, owner);
         parts.leases.put(change, own);
         parts.note_claim(own.lease);

@@ -46,8 +46,11 @@ public:
     }
     template <class Act>
     void for_each_page_below(const std::string& prefix, const base::Deadline& deadline, Act act) {
+        for_each_page_of(etcd::Range::below(prefix), deadline, std::move(act));
+    }
+    template <class Act>
+    void for_each_page_of(etcd::Range range, const base::Deadline& deadline, Act act) {
         constexpr std::int64_t kKeysInPage = 1000;
-        etcd::Range range = etcd::Range::below(prefix);
         range.limit = kKeysInPage;
         for (;;) {
             const etcd::Answer answer = run(etcd::Transaction().read(range), deadline);

@@ -1,4 +1,5 @@
 #include "parts.hpp"
+#include "ranges.hpp"
 #include "regain.hpp"
 #include "taking.hpp"
 
@@ -179,12 +180,19 @@ public:
         // As a rule one address tells: STATUS asks often.
         const IpAddress any(claim.family, scattered(claim, static_cast<std::uint64_t>(seconds_now())));
         const Answer answer =
-            run(Transaction().read({.key = parts_.keys().address(claim.space, any), .want = Range::Want::count}));
+            run(Transaction()
+                    .read({.key = parts_.keys().address(claim.space, any), .want = Range::Want::count})
+                    .read(RecordedRanges::all(parts_.keys(), claim.space)));
+        require_in_etcd(claim, RecordedRanges::parse(answer.found[1], answer.revision));
         return answer.found[0].count == 0 || find_free(parts_.keys(), claim, {}, 0, run).has_value();
     }
 
     ipam::Usage usage(const Claim& claim, const Deadline& deadline) override {
         ipam::Usage usage;
+        if (claim.usable.empty()) return usage;
+        const Answer ranges =
+            parts_.session.run(Transaction().read(RecordedRanges::all(parts_.keys(), claim.space)), deadline);
+        require_in_etcd(claim, RecordedRanges::parse(ranges.found[0], ranges.revision));
         for (const std::uint64_t count :
              count_leases(parts_.keys(), claim, claim.usable, parts_.session.runner(deadline)))
             usage.leases += count;
@@ -192,6 +200,11 @@ public:
     }
 
 private:
+    void require_in_etcd(const Claim& claim, RecordedRanges recorded) const {
+        EtcdRanges ranges(parts_.keys());
+        ranges.note(claim.space, std::move(recorded));
+        ranges.require_known({&claim});
+    }
     void add_lease(const KeyValue& entry, const std::string& space, std::vector<Lease>& leases) const {
         if (const auto address = EtcdKeys::address_in(entry.key))
             leases.push_back(lease_at(parts_, *address, space, entry));

@@ -36,6 +36,12 @@ std::vector<SeenEtcdLease> EtcdSurvey::list(const base::Deadline& deadline) {
                     seen.lease = std::move(stored->lease);
                     seen.machine_id = std::move(stored->machine_id);
                     seen.node = std::move(stored->node_name);
+                } else if (auto hold = parse_stored_hold(entry.value)) {
+                    const auto address = EtcdKeys::address_in(entry.key);
+                    auto space_in_it = EtcdKeys::text_of_part(space);
+                    if (address && space_in_it)
+                        seen.held = {
+                            .space = *std::move(space_in_it), .address = *address, .holder = std::move(hold->holder)};
                 }
                 all.push_back(std::move(seen));
             });

@@ -34,6 +34,15 @@ std::uint64_t seed_of(const Owner& owner, std::size_t slot) {
         fmt::format("{}\n{}\n{}\n{}", owner.key.network, owner.key.container_id, owner.key.ifname, slot));
 }
 
+/// No pod has it that rdmanet could name.
+void refuse_held(const IpAddress& wanted, const etcd::KeyValue& entry) {
+    if (const auto hold = parse_stored_hold(entry.value))
+        throw ipam::RequestedAddressTaken(
+            fmt::format("requested address {} is held by {}: request another address, or delete the pod that has it, "
+                        "then run `rdmanet ipam migrate` again",
+                        wanted, hold->holder));
+}
+
 bool is_same(const std::map<std::size_t, StoredLease>& one, const std::map<std::size_t, StoredLease>& other) {
     return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const auto& a, const auto& b) {
         return a.first == b.first && a.second.revision == b.second.revision;
@@ -72,6 +81,7 @@ std::optional<EtcdTaking::Outcome> EtcdTaking::try_to_take(const base::Deadline&
     if (held_.empty())
         for (const std::string& space : spaces()) change.if_none_below(parts_.keys().owner(space, owner_.key));
     for (std::size_t slot = 0; slot < claims_.size(); ++slot) add_slot(slot, change, granted);
+    ranges_.require(wanted(), change);
     else_read(change);
     for (const Lease& lease : granted.fresh) parts_.note_claim(lease);
     const auto answer = parts_.node.claim(change, deadline);
@@ -122,6 +132,7 @@ void EtcdTaking::else_read(Transaction& change) const {
     Range pod = Range::below(parts_.keys().pod(parts_.options.machine_id, owner_), Range::Want::count);
     change.else_read(pod);
     for (const std::string& space : spaces()) change.else_read(Range::below(parts_.keys().owner(space, owner_.key)));
+    for (const std::string& space : spaces_of_claims()) change.else_read(RecordedRanges::all(parts_.keys(), space));
     for (std::size_t slot = 0; slot < claims_.size(); ++slot) {
         const Claim& claim = claims_[slot];
         if (!wants(slot)) continue;
@@ -148,14 +159,18 @@ std::optional<EtcdTaking::Outcome> EtcdTaking::learn(const Answer& answer, std::
     for (std::size_t space = 0; space < spaces().size(); ++space)
         for (StoredLease& stored : EtcdLeases::parse_own((read++)->entries)) own.push_back(std::move(stored));
     hold(own);
+    for (const std::string& space : spaces_of_claims())
+        ranges_.note(space, RecordedRanges::parse(*read++, answer.revision));
     if (pod_ == Pod::must_be_new && ((must_look_for_predecessors() && has_predecessors) || has_other_than_sent()))
         return NotNew{};
     if (!before.empty() && is_same(before, held_)) remove_broken(deadline);
+    ranges_.require_known(wanted());
     for (std::size_t slot = 0; slot < claims_.size(); ++slot) {
         if (before.contains(slot)) continue;
         const etcd::Found& found = *read++;
         if (!wants(slot) || found.entries.empty()) continue;
         const Claim& claim = claims_[slot];
+        if (claim.wanted) refuse_held(*claim.wanted, found.entries.front());
         if (claim.wanted) return Taken{slot, lease_at(parts_, *claim.wanted, claim.space, found.entries.front())};
         const auto rest = rest_of(claim, candidates_[slot]->value()).value();
         auto next = gap_in(found, claim, rest, others(slot));
@@ -231,6 +246,20 @@ void EtcdTaking::remove_broken(const base::Deadline& deadline) {
 std::optional<IpAddress> EtcdTaking::find_free_for(std::size_t slot, const base::Deadline& deadline) {
     return find_free(parts_.keys(), claims_[slot], others(slot), seed_of(owner_, slot),
                      parts_.session.runner(deadline));
+}
+
+std::set<std::string> EtcdTaking::spaces_of_claims() const {
+    std::set<std::string> spaces;
+    for (const Claim& claim : claims_) spaces.insert(claim.space);
+    return spaces;
+}
+
+/// Claims that hold nothing. What the attachment holds it keeps, whichever store has the range by now: it is in etcd.
+std::vector<const Claim*> EtcdTaking::wanted() const {
+    std::vector<const Claim*> wanted;
+    for (std::size_t slot = 0; slot < claims_.size(); ++slot)
+        if (wants(slot)) wanted.push_back(&claims_[slot]);
+    return wanted;
 }
 
 /// In which the owner may hold something: spaces of the claims, and those that the attachment had before.

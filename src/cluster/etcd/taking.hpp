@@ -2,6 +2,7 @@
 #pragma once
 
 #include "parts.hpp"
+#include "ranges.hpp"
 
 #include <rdmanet/ipam/store.hpp>
 
@@ -22,7 +23,7 @@ public:
     using Outcome = std::variant<ipam::Granted, ipam::Taken, ipam::Exhausted, NotNew>;
 
     EtcdTaking(EtcdParts& parts, const ipam::Owner& owner, const std::vector<ipam::Claim>& claims, Pod pod)
-        : parts_(parts), owner_(owner), claims_(claims), pod_(pod), candidates_(claims.size()) {}
+        : parts_(parts), owner_(owner), claims_(claims), pod_(pod), candidates_(claims.size()), ranges_(parts.keys()) {}
 
     [[nodiscard]] Outcome take(const base::Deadline& deadline);
 
@@ -43,6 +44,8 @@ private:
     [[nodiscard]] bool must_look_for_predecessors() const;
     [[nodiscard]] bool has_other_than_sent() const;
     [[nodiscard]] std::set<std::string> spaces() const;
+    [[nodiscard]] std::set<std::string> spaces_of_claims() const;
+    [[nodiscard]] std::vector<const ipam::Claim*> wanted() const;
     [[nodiscard]] std::set<base::IpAddress> others(std::size_t slot) const;
 
     EtcdParts& parts_;
@@ -52,6 +55,7 @@ private:
     std::map<std::size_t, StoredLease> held_;                // by slot
     bool knows_held_ = false;                                // else it is assumed to be empty
     std::vector<std::optional<base::IpAddress>> candidates_; // of the slots that hold nothing
+    EtcdRanges ranges_;
     std::set<std::size_t> sent_; // slots for which a claim without an answer may have had effect
 };
 

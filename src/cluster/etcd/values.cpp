@@ -106,6 +106,28 @@ std::optional<StoredNode> parse_stored_node(std::string_view text) {
     });
 }
 
+std::string to_text(const StoredHold& hold) {
+    json::Writer writer;
+    return writer.begin_object().member("version", 1).member("heldBy", hold.holder).end_object().to_text();
+}
+
+std::optional<StoredHold> parse_stored_hold(std::string_view text) {
+    return parse_or_nothing(text, [](const json::Reader& root) -> StoredHold {
+        (void)root.at("version").integer(1, 1);
+        return {.holder = root.at("heldBy").string()};
+    });
+}
+
+std::string text_of_range(std::string_view store) {
+    json::Writer writer;
+    return writer.begin_object().member("version", 1).member("store", store).end_object().to_text();
+}
+
+std::string store_of_range(std::string_view text) {
+    const auto store = parse_or_nothing(text, [](const json::Reader& root) { return root.at("store").string(); });
+    return store && text_of_range(*store) == text ? *store : std::string();
+}
+
 std::string to_text(const StoredPlace& place) {
     json::Writer writer;
     writer.begin_object().member("address", place.address_key).member("owner", place.owner_key);

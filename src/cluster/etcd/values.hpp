@@ -44,4 +44,20 @@ struct StoredPlace {
 [[nodiscard]] std::string to_text(const StoredPlace& place);
 [[nodiscard]] std::optional<StoredPlace> parse_stored_place(std::string_view text);
 
+/// Instead of a lease, at an address that another store still has.
+struct StoredHold {
+    std::string holder; // for people
+};
+[[nodiscard]] std::string to_text(const StoredHold& hold);
+[[nodiscard]] std::optional<StoredHold> parse_stored_hold(std::string_view text);
+
+/// Which store gives the addresses of a range: one of the names of the key "store".
+inline constexpr const char* kInEtcd = "etcd";
+/// At the end of the store that the range comes from, until etcd knows which addresses that one still has.
+inline constexpr std::string_view kToEtcd = ">etcd";
+/// Always the same text for the same store: claims compare it.
+[[nodiscard]] std::string text_of_range(std::string_view store);
+/// Empty for a text that text_of_range() has not written.
+[[nodiscard]] std::string store_of_range(std::string_view text);
+
 } // namespace rdmanet::cluster

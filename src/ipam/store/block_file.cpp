@@ -3,6 +3,12 @@
 #include "block_table.hpp"
 #include "lease_file.hpp"
 
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/hash.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +25,28 @@ void read_tables(Database& database) {
     (void)table.blocks();
 }
 
-const FileFormat kBlockFormat{.name = "blocks.sqlite", .more_tables = kBlockTables, .read_more_tables = read_tables};
+/// A number for the directory's entry in its parent, as this process sees it until the next boot. Empty: it can't be
+/// had. The number of the mount tells a container's directory from the node's (statx(2), STATX_MNT_ID: Linux 5.8).
+std::string number_of_place(const std::string& directory) {
+    struct statx own {};
+    struct statx parent {};
+    const std::string above = directory + "/..";
+    if (::statx(AT_FDCWD, directory.c_str(), 0, STATX_BASIC_STATS | STATX_MNT_ID, &own) != 0) return {};
+    if (::statx(AT_FDCWD, above.c_str(), 0, STATX_BASIC_STATS | STATX_MNT_ID, &parent) != 0) return {};
+    if ((own.stx_mask & parent.stx_mask & STATX_MNT_ID) == 0) return {};
+    return fmt::format("{:016x}",
+                       base::hash64(fmt::format("{} {}:{} {}:{} {} {}", own.stx_mnt_id, own.stx_dev_major,
+                                                own.stx_dev_minor, parent.stx_dev_major, parent.stx_dev_minor,
+                                                parent.stx_ino, directory.substr(directory.rfind('/') + 1))));
+}
+
+void note_place(Database& database, const std::string& directory) {
+    if (const std::string place = number_of_place(directory); !place.empty())
+        database.run("UPDATE file SET id = id || '-' || ?1", place);
+}
+
+const FileFormat kBlockFormat{
+    .name = "blocks.sqlite", .more_tables = kBlockTables, .read_more_tables = read_tables, .note_place = note_place};
 
 bool is_in_one_of(const std::vector<Block>& blocks, const Lease& lease) {
     return std::any_of(blocks.begin(), blocks.end(), [&](const Block& block) {
@@ -32,6 +59,13 @@ bool has_slot(const std::vector<Lease>& held, std::size_t slot) {
 }
 
 } // namespace
+
+bool BlockFile::are_of_one_place(std::string_view id, std::string_view other) {
+    const auto dash = id.find('-');
+    const auto other_dash = other.find('-');
+    if (dash == std::string_view::npos || other_dash == std::string_view::npos) return false;
+    return id.substr(dash) == other.substr(other_dash);
+}
 
 class BlockFile::Impl {
 public:

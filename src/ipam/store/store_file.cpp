@@ -99,6 +99,7 @@ std::unique_ptr<Database> StoreFile::new_database(const std::vector<Lease>& know
     auto database = Database::in_memory(path_);
     create_schema(*database);
     database->run_script(format_.more_tables);
+    if (format_.note_place != nullptr) format_.note_place(*database, options_.state_directory);
     AddressPool(*database, options_.clock())
         .restore(known); // without a transaction, which takes a file's cold journal away
     return database;

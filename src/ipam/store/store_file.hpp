@@ -19,6 +19,8 @@ struct FileFormat {
     const char* more_tables; // SQL for a new file, beyond the tables of leases
     /// Reads these tables, in a transaction. Throws DamagedStore if a row makes no sense.
     void (*read_more_tables)(Database& database) = nullptr;
+    /// What the tables of a new file say of its place.
+    void (*note_place)(Database& database, const std::string& state_directory) = nullptr;
 };
 
 class StoreFile {

@@ -44,6 +44,13 @@ public:
         boot_ = boot;
         lose_state();
     }
+    /// In the same boot, the same directory is empty.
+    void empty_state() {
+        for (const auto& entry : std::filesystem::directory_iterator(directory->path()))
+            std::filesystem::remove_all(entry.path());
+        start();
+    }
+    /// The same in another directory.
     void lose_state() {
         directory = std::make_unique<ipam::test::TemporaryDirectory>();
         start();

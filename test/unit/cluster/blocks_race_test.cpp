@@ -2,6 +2,8 @@
 #include "blocks_fixture.hpp"
 #include "relay.hpp"
 
+#include <rdmanet/http/pause.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -29,6 +31,15 @@ public:
         node.now.boot += 10;
         return try_to_reserve(node, "d", claims);
     }
+    /// Until the server's memory has the range, confirmed.
+    void await_in_memory(const std::string& range) {
+        for (const auto end = soon(); !end.passed(); http::pause(1ms)) {
+            const auto outcome = admin->get(path_of_range(range) + "?resourceVersion=0", soon());
+            const auto* object = std::get_if<kube::Object>(&outcome);
+            if (object != nullptr && object->content.root().at("spec").at("confirmed").boolean()) return;
+        }
+        FAIL("the API server's memory never got AddressRange " << range);
+    }
     /// Patches the block's annotation as if its node had been missed for so long.
     void miss_since(const std::string& block, std::int64_t seconds_ago) {
         patch(path_of(block),
@@ -51,6 +62,90 @@ TEST_CASE_METHOD(Races, "a new block costs at most three requests, and an addres
         const std::size_t after = a->file->blocks(soon()).size();
         CHECK(relay.take_requests().size() <= (after == before ? 0 : 3));
     }
+}
+
+TEST_CASE_METHOD(Races, "the first block of a range that the cluster has costs four requests, one of them of memory") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    auto a = node("a");
+    auto b = node_behind(relay, "b");
+    CHECK_THAT(try_to_reserve(*a, "c", {claim(kRange)}), Contains("/24"));
+    await_in_memory("10.0.0.0-24");
+    CHECK_THAT(try_to_reserve(*b, "c", {claim(kRange)}), Contains("/24"));
+    const std::string range = "GET " + path_of_range("10.0.0.0-24");
+    CHECK(relay.take_requests() == std::vector<std::string>{range + "?resourceVersion=0",
+                                                            std::string("GET ") + kNodesPath + "/" + b->name(),
+                                                            std::string("POST ") + kBlocksPath, range});
+}
+
+TEST_CASE_METHOD(Races,
+                 "a server that remembers a range as it was gives nobody a block that the present record lacks") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    auto a = node_behind(relay, "a");
+    auto c = node("c");
+    auto maker = node("maker");
+    CHECK_THAT(try_to_reserve(*maker, "c", {claim(kRange)}), Contains("/24")); // a block of 16
+    const std::string path = path_of_range("10.0.0.0-24");
+    const auto before = admin->get(path, soon());
+    const std::string as_it_was = std::get<kube::Object>(before).content.root().to_text();
+    CHECK(maker->release("c") != "");
+    delete_object(path);
+    CHECK(maker->store->tidy(soon()));
+    CHECK(ranges().empty());
+    std::optional<http::Response> remembered = http::Response{.status = 200, .body = as_it_was};
+    c->block_size = 32;
+    std::string first;
+    SECTION("it is gone") {
+        first = "-";
+    }
+    SECTION("it is cut otherwise by now") {
+        first = try_to_reserve(*c, "c", {claim(kRange)});
+    }
+    SECTION("it is cut otherwise by now, as this node has it") {
+        a->block_size = 32;
+        first = try_to_reserve(*c, "c", {claim(kRange)});
+    }
+    SECTION("it is not remembered") {
+        first = try_to_reserve(*c, "c", {claim(kRange)});
+        remembered = http::Response{.status = 404, .body = R"({"reason":"NotFound","message":"not there"})"};
+    }
+    SECTION("it is remembered as not confirmed") {
+        first = try_to_reserve(*c, "c", {claim(kRange)});
+        const std::string confirmed = "\"confirmed\":true";
+        REQUIRE(remembered->body.find(confirmed) != std::string::npos);
+        remembered->body.replace(remembered->body.find(confirmed), confirmed.size(), "\"confirmed\":false");
+    }
+    SECTION("another store has it by now") {
+        CHECK_THAT(try_to_reserve(*c, "c", {claim(kRange)}), Contains("/24"));
+        CHECK(c->release("c") != "");
+        c->now.boot += 600;
+        c->store->settle(kIdleBlock, soon());
+        patch(path, R"([{"op":"replace","path":"/spec/store","value":"whereabouts"}])");
+    }
+    const std::string of_others = blocks();
+    relay.replace_answers([&](const std::string& request) {
+        return request == "GET " + path + "?resourceVersion=0" ? remembered : std::nullopt;
+    });
+    const std::string got = try_to_reserve(*a, "a", {claim(kRange)});
+    INFO(first << "; " << got << "; " << blocks());
+    if (first.empty()) {
+        CHECK_THAT(got, Contains("\"store\" blocks"));
+        CHECK(blocks() == of_others);
+        return;
+    }
+    CHECK_THAT(got, Contains("/24"));
+    REQUIRE(a->file->blocks(soon()).size() == 1);
+    CHECK(a->file->blocks(soon()).front().prefix.length() == (first == "-" ? 28 : 27));
+    std::set<std::string> given{first, got};
+    for (int number = 0; number < 40; ++number)
+        for (TestNode* one : {a.get(), c.get()}) {
+            if (one == c.get() && first == "-") continue;
+            const std::string address = try_to_reserve(*one, "c" + std::to_string(number), {claim(kRange)});
+            INFO(address);
+            CHECK(given.insert(address).second);
+        }
+    CHECK_THAT(first == "-" ? "" : blocks(), !Contains("/28"));
 }
 
 TEST_CASE_METHOD(Races,

@@ -71,6 +71,43 @@ TEST_CASE_METHOD(Removal, "blocks of an earlier boot go back from a node that us
     CHECK(blocks().empty());
 }
 
+TEST_CASE_METHOD(Removal, "a block of an earlier boot that was half given back goes at the next look") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    auto a = node("a");
+    CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("/24"));
+    a->reboot("boot-a2");
+    report_boot(a->name(), "boot-a2");
+    delete_range("10.0.0.0-24");
+    a->connect = [&] { return relay.connect(); };
+    a->start();
+    relay.decide(
+        [](const std::string& request) { return request.starts_with("DELETE ") ? Fate::is_lost : Fate::passes; });
+    CHECK_THROWS_WITH(a->store->tidy(soon()), Contains("no answer says whether the removal"));
+    CHECK_THAT(blocks(), Contains(" a released"));
+    relay.decide({});
+    CHECK(a->store->tidy(soon()));
+    CHECK(blocks().empty());
+}
+
+TEST_CASE_METHOD(Removal, "a block that a killed process has left goes when somebody deletes its range") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("/24"));
+    CHECK_THAT(a->reserve("other", {claim("10.7.0.0/24")}), Contains("/24"));
+    CHECK(a->store->tidy(soon())); // has looked
+    CHECK(a->release("c") != "");
+    a->file->close_empty(a->file->ranges(soon()).front(), soon());
+    a->file->remove(a->file->blocks(soon()).front(), soon()); // as if it had been killed between two writes
+    CHECK_THAT(a->states(), !Contains("10.0.0."));
+    CHECK(a->store->tidy(soon()));
+    CHECK_THAT(blocks(), Contains("10.0.0."));
+    delete_object(path_of_range("10.0.0.0-24"));
+    CHECK(a->store->tidy(soon()));
+    CHECK_THAT(blocks(), !Contains("10.0.0.") && Contains("10.7.0."));
+    CHECK(ranges() == "10.7.0.0/24");
+}
+
 TEST_CASE_METHOD(Removal, "a range that somebody deletes goes with its last block, and is cut anew") {
     if (!is_there()) return;
     auto a = node("a");

@@ -168,6 +168,57 @@ TEST_CASE_METHOD(Blocks, "a block of this boot that the file does not know is le
     CHECK_THAT(a->warnings.front(), Contains("left alone until the node reboots"));
 }
 
+TEST_CASE_METHOD(Blocks, "a block that a lost file had is used again when nothing on the node has its addresses") {
+    if (!is_there()) return;
+    auto a = node("a");
+    const std::string first = a->reserve("lost", {claim(kRange)});
+    const std::string of_first = blocks();
+    a->empty_state();
+    std::string use = "network namespace /proc/7/ns/net has " + first;
+    std::vector<std::string> asked;
+    const BlocksStore::FindUse find_use = [&](const base::IpPrefix& block) {
+        asked.push_back(block.to_string() + " a");
+        return use;
+    };
+    CHECK(a->reserve("new", {claim(kRange)}) != first);
+    a->warnings.clear();
+    SECTION("not before every ADD of before has ended") {
+        CHECK_FALSE(a->store->tidy(soon(), find_use));
+        CHECK(asked.empty());
+        CHECK_THAT(a->warnings.front(), Contains("run `rdmanet gc` again"));
+    }
+    a->now.boot += 120;
+    SECTION("not while something has one of them") {
+        CHECK_FALSE(a->store->tidy(soon(), find_use));
+        CHECK(asked == std::vector{of_first});
+        CHECK_THAT(a->warnings.front(), Contains(use));
+        a->warnings.clear();
+    }
+    SECTION("not by calls that cannot look at the node") {
+        CHECK_FALSE(a->store->tidy(soon()));
+        a->store->settle(kIdleBlock, soon());
+        CHECK_THAT(a->states(), !Contains("earlier"));
+    }
+    SECTION("not if it was another directory's file") {
+        a->lose_state();
+        CHECK_FALSE(a->store->tidy(soon(), find_use));
+        a->now.boot += 120;
+        CHECK_FALSE(a->store->tidy(soon(), find_use));
+        CHECK(asked.empty());
+        CHECK_THAT(a->warnings.back(), Contains("another state directory"));
+        return;
+    }
+    use.clear();
+    CHECK(a->store->tidy(soon(), find_use));
+    CHECK_THAT(a->states(), Contains("earlier"));
+    std::set<std::string> given;
+    for (const std::string& address : fill(*a, kRange, 29)) CHECK(given.insert(address).second); // .0 is not usable
+    CHECK(given.contains(first));
+    asked.clear();
+    CHECK(a->store->tidy(soon(), find_use)); // nothing is left to look for
+    CHECK(asked.empty());
+}
+
 TEST_CASE_METHOD(Blocks, "a new file goes on with a block that the journal shows, and gives none of its leases twice") {
     if (!is_there()) return;
     auto a = node("a");

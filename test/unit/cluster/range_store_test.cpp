@@ -85,15 +85,6 @@ public:
         const auto annotations = object->content.root().at("metadata").find("annotations");
         return annotations ? annotations->to_text() : "none";
     }
-    /// As an administrator does it by hand.
-    void remove_range(const std::string& range) {
-        const std::string path = std::string(kRangesPath) + "/" + space + "-" + range;
-        patch(path, R"([{"op":"remove","path":"/metadata/finalizers"}])");
-        const auto outcome = admin->get(path, soon());
-        const std::string uid = std::get<kube::Object>(outcome).content.root().at("metadata").at("uid").string();
-        const auto removed = admin->remove(path, {.uid = uid, .resource_version = {}}, soon());
-        REQUIRE(std::holds_alternative<kube::Object>(removed));
-    }
     void make_range(const std::string& range, const std::string& store, bool is_confirmed) {
         RangeObject object{.space = space, .subnet = prefix(range), .store = store};
         if (store == kInBlocks) object.block_size = 16;
@@ -203,9 +194,9 @@ TEST_CASE_METHOD(Ranges, "a node that may not read AddressRanges obeys the marks
     CHECK(add_to_pool(*limited, "d", kRange, directory.path()) == "10.0.0.1/24"); // it has asked once
     CHECK(warnings.size() == warned);                                             // once for each boot and pool
     give_back("d", kRange);
-    remove_range("10.0.0.0-24");
+    delete_range("10.0.0.0-24");
     CHECK(is_address(add_to_block(*a, "e", claim("10.0.0.0/20"))));
-    CHECK(mark_of("10.0.0.0-24") == R"({"rdmanet.cni/store":"blocks"})");
+    CHECK_THAT(mark_of("10.0.0.0-24"), Contains("blocks-"));
     CHECK_THAT(add_to_pool(*limited, "f", kRange, directory.path()),
                Contains("IPPool " + space + "-10.0.0.0-24") && Contains("in store \"blocks\""));
     CHECK_THAT(add_to_pool(*limited, "f", "10.0.0.0/22", directory.path()),
@@ -215,6 +206,7 @@ TEST_CASE_METHOD(Ranges, "a node that may not read AddressRanges obeys the marks
     const Place place{.space = space, .subnet = prefix(kRange)};
     auto seen = objects.find_pool(place, soon());
     REQUIRE(seen);
+    seen->mark.clear();
     CHECK(objects.take(place, *seen, "5", owner("f", "f"), soon()) == Written::no);
     seen->has_annotations = false;
     CHECK(objects.take(place, *seen, "5", owner("f", "f"), soon()) == Written::no);
@@ -288,7 +280,7 @@ TEST_CASE_METHOD(Ranges, "a mark that blocks have left behind goes when the clus
     CHECK_THAT(mark_of("10.0.0.0-24"), Contains("blocks"));
     // An administrator has removed all of it.
     const std::string block = a->file->blocks(soon()).front().prefix.network().to_string() + "-28";
-    remove_range("10.0.0.0-24");
+    delete_range("10.0.0.0-24");
     CHECK_THAT(add_to_pool("c", kRange), Contains("AddressBlock " + space + "-" + block));
     CHECK(recorded().empty());
     delete_block(block);
@@ -301,7 +293,7 @@ TEST_CASE_METHOD(Ranges, "blocks of a range that pools have by now are left alon
     if (!is_there()) return;
     auto a = node("a");
     CHECK(is_address(add_to_block(*a, "d", claim(kRange))));
-    remove_range("10.0.0.0-24");
+    delete_range("10.0.0.0-24");
     make_range(kRange, kInPools, true);
     CHECK(add_to_pool("c", kRange) == "10.0.0.1/24");
     report_boot(a->name(), "second");
@@ -315,7 +307,7 @@ TEST_CASE_METHOD(Ranges, "a range is not cut anew while blocks of an earlier cut
     if (!is_there()) return;
     auto a = node("a");
     CHECK(is_address(add_to_block(*a, "d", claim(kRange))));
-    remove_range("10.0.0.0-24");
+    delete_range("10.0.0.0-24");
     auto b = node("b");
     b->block_size = 32;
     CHECK_THAT(add_to_block(*b, "e", claim(kRange)), Contains("AddressBlock " + space + "-10.0.0."));
@@ -338,6 +330,24 @@ TEST_CASE_METHOD(Ranges,
     CHECK(recorded().empty());
     space = network;
     CHECK_THAT(mark_of("10.0.0.0-24"), Contains("blocks"));
+}
+
+TEST_CASE_METHOD(Ranges, "a node that waits for a range's maker obeys what is recorded by then") {
+    if (!is_there()) return;
+    make_range(kRange, kInBlocks, false);
+    Relay relay("rdmanet");
+    const auto a = node_behind(relay, "a");
+    int looks = 0;
+    relay.decide([&](const std::string& request) {
+        if (request == "GET " + path_of_range("10.0.0.0-24") && ++looks == 2) {
+            delete_object(path_of_range("10.0.0.0-24"));
+            make_range(kRange, kInPools, true);
+        }
+        return Fate::passes;
+    });
+    CHECK_THAT(add_to_block(*a, "c", claim(kRange)), Contains("has whereabouts"));
+    CHECK(blocks().empty());
+    CHECK(looks == 2);
 }
 
 TEST_CASE_METHOD(Ranges, "a range that a killed node has not confirmed belongs to whoever comes a minute later") {

@@ -30,6 +30,7 @@ class Pools final : public ipam::test::StoreUnderTest {
 public:
     std::unique_ptr<ipam::Store> connect(const std::vector<std::string>& subnets) override {
         auto options = cluster_.options(subnets);
+        options.state_directory = directory_.path();
         options.before_claim = [this](const ipam::Lease& lease) { write_down(lease.owner); };
         options.known_owner = [this](const std::string& container, const std::string& ifname) {
             const std::scoped_lock lock(mutex_);
@@ -48,6 +49,7 @@ private:
     }
 
     ClusterFixture cluster_;
+    ipam::test::TemporaryDirectory directory_;
     std::mutex mutex_;
     std::map<std::pair<std::string, std::string>, ipam::Owner> journal_; // by container and interface
     std::vector<std::unique_ptr<kube::Api>> connections_;
@@ -84,9 +86,7 @@ std::vector<rdmanet::ipam::test::StoreKindUnderTest> rdmanet::ipam::test::stores
     using namespace cluster::test;
     std::vector<StoreKindUnderTest> stores;
     if (ClusterFixture::is_there()) {
-        stores.push_back({.name = "whereabouts",
-                          .make = [] { return std::make_unique<Pools>(); },
-                          .after_release = ipam::test::AfterRelease::is_free});
+        stores.push_back({.name = "whereabouts", .make = [] { return std::make_unique<Pools>(); }});
         stores.push_back({.name = "blocks", .make = [] { return std::make_unique<OneNode>(); }});
     }
     if (etcd_directory()) {

@@ -48,6 +48,34 @@ TEST_CASE_METHOD(Subnet, "the lowest free address is given until there is none")
     CHECK(text_of(store->list(claim(kRange), ip("10.0.0.2"), 2, soon())) == "10.0.0.3/29 10.0.0.4/29");
 }
 
+TEST_CASE_METHOD(Subnet, "a node lets the addresses rest that it gave back, unless nothing else is free") {
+    if (!is_there()) return;
+    const ipam::test::TemporaryDirectory directory;
+    auto remembering = options({kRange});
+    remembering.state_directory = directory.path();
+    store = std::make_unique<WhereaboutsStore>(*api, remembering);
+    ipam::Claim resting = claim(kRange);
+    resting.cooldown = std::chrono::hours(1);
+    ipam::Claim patient = resting;
+    patient.resting = ipam::Resting::left_alone;
+    CHECK(reserve(owner("a", "p"), {resting}) == "10.0.0.1/29");
+    CHECK(reserve(owner("b", "q"), {resting}) == "10.0.0.2/29");
+    CHECK(release(owner("a", "p")) == "10.0.0.1/29");
+    store = std::make_unique<WhereaboutsStore>(*api, remembering); // another process
+    CHECK(reserve(owner("a", "p"), {resting}) == "10.0.0.3/29");
+    CHECK(reserve(owner("c", "r"), {wanting(kRange, "10.0.0.1")}) == "10.0.0.1/29");
+    CHECK(release(owner("c", "r")) == "10.0.0.1/29");
+    CHECK(release(owner("b", "q")) == "10.0.0.2/29");
+    for (const char* left : {"10.0.0.4/29", "10.0.0.5/29", "10.0.0.6/29"})
+        CHECK(reserve(owner(left, left), {patient}) == left);
+    CHECK(reserve(owner("d", "s"), {patient}) == "exhausted");
+    CHECK_FALSE(store->has_free(patient, soon()));
+    CHECK(store->has_free(resting, soon()));
+    CHECK(reserve(owner("d", "s"), {resting}) == "10.0.0.1/29");
+    CHECK(reserve(owner("e", "t"), {claim(kRange)}) == "10.0.0.2/29"); // a range without cooldown
+    CHECK(reserve(owner("f", "u"), {resting}) == "exhausted");
+}
+
 TEST_CASE_METHOD(Subnet, "a repeated reservation keeps the address; another interface of the pod gets another") {
     if (!is_there()) return;
     CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");

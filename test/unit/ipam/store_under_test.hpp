@@ -3,7 +3,6 @@
 
 #include <rdmanet/ipam/store.hpp>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,17 +24,10 @@ public:
     [[nodiscard]] virtual std::string space() const = 0;
 };
 
-/// What becomes of an address that was given back while its range has a cooldown.
-enum class AfterRelease : std::uint8_t {
-    rests,
-    is_free, // the store has no place for the time
-};
-
 struct StoreKindUnderTest {
     std::string name;
     /// Null if it is not there; why, says the reporter.
     std::function<std::unique_ptr<StoreUnderTest>()> make;
-    AfterRelease after_release = AfterRelease::rests;
 };
 [[nodiscard]] std::vector<StoreKindUnderTest> stores_under_test();
 

@@ -66,6 +66,9 @@ TEST_CASE("a record says where leases are that are not on the node") {
     CHECK_FALSE(parse(record.to_text()).lease_store->has_open_claim);
     record.lease_store->has_open_claim = true;
     CHECK(parse(record.to_text()).lease_store->has_open_claim);
+    CHECK_FALSE(parse(record.to_text()).lease_store->are_pools_guessed);
+    record.lease_store->are_pools_guessed = true;
+    CHECK(parse(record.to_text()).lease_store->are_pools_guessed);
 }
 
 TEST_CASE("unchanged settings of a VF are not recorded") {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::ipam {
@@ -22,10 +23,15 @@ struct BlockRange {
     unsigned block_size = 16;
     std::optional<base::IpPrefix> requestable; // never cut: each address is a block of one
 
+    /// Addresses that other stores have, sorted and disjoint: none is given. All of the range, if another store gives
+    /// them by now.
+    std::vector<Interval> held{};
+
     // How this node reaches the cluster, for the calls that have no configuration.
     std::string kubeconfig;
     std::string node_name;
 
+    [[nodiscard]] bool has_moved() const;
     /// A block of one that goes back to the cluster with its lease.
     [[nodiscard]] bool is_on_request(const base::IpPrefix& block) const;
     friend bool operator==(const BlockRange&, const BlockRange&) = default;
@@ -67,6 +73,9 @@ public:
         std::function<std::vector<Lease>()> known_leases;
         std::function<Time()> clock = system_time;
     };
+
+    /// Whether files of these names were made as the same entry of the same directory: one of them is gone.
+    [[nodiscard]] static bool are_of_one_place(std::string_view id, std::string_view other);
 
     explicit BlockFile(Options options);
     ~BlockFile() override;

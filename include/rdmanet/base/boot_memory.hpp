@@ -1,19 +1,18 @@
 // A small file in the state directory: what this node has found out in this boot, and can find out again.
 #pragma once
 
-#include <rdmanet/attach/node.hpp>
-
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace rdmanet::attach {
+namespace rdmanet::base {
 
 /// The answer to one question. A file that can't be read or written counts as none.
 class BootMemory {
 public:
     /// The file's name begins with `kind`.
-    BootMemory(const Node& node, std::string_view kind, std::string_view question);
+    BootMemory(std::string_view state_directory, std::string_view boot_id, std::string_view kind,
+               std::string_view question);
 
     [[nodiscard]] std::optional<std::string> find() const;
     void note(std::string_view answer) const;
@@ -24,4 +23,4 @@ private:
     std::string head_; // the boot
 };
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::base

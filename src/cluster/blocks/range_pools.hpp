@@ -1,0 +1,42 @@
+// The pools of a range that is to be cut into blocks.
+#pragma once
+
+#include "blocks_api.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/range.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+class RangePools {
+public:
+    /// `api` and `range` must outlive it.
+    RangePools(BlocksApi& api, const RangeObject& range) : api_(api), range_(range) {}
+
+    /// Marks the pools: store "whereabouts" gives nothing from them afterwards. Returns the addresses that they have.
+    /// Unless the range is moving, there must be none: throws ipam::StoreError.
+    [[nodiscard]] std::vector<ipam::Interval> take(const base::Deadline& deadline);
+
+    /// Throws if the range has been in pools and this user sees none of it.
+    void require_namespace(const base::Deadline& deadline);
+
+    /// Those from which whereabouts or store "whereabouts" may give addresses of the range, without their records.
+    [[nodiscard]] std::vector<PoolHead> list(const base::Deadline& deadline);
+    /// The addresses of the range that the pool has, marked or not.
+    [[nodiscard]] std::vector<ipam::Interval> addresses_in(const PoolHead& pool) const;
+
+private:
+    [[nodiscard]] bool make_marked(const base::Deadline& deadline);
+    [[nodiscard]] std::optional<PoolHead> find(const std::string& name, const base::Deadline& deadline);
+    [[nodiscard]] std::vector<ipam::Interval> mark(const std::string& name, const base::Deadline& deadline);
+
+    BlocksApi& api_;
+    const RangeObject& range_;
+};
+
+} // namespace rdmanet::cluster

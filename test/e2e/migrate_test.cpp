@@ -1,0 +1,148 @@
+// `rdmanet ipam migrate` end to end: a network that names no store follows its range.
+#include "attachment_stage.hpp"
+#include "cluster_machine.hpp"
+#include "cluster_stage.hpp"
+
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+namespace {
+
+/// What it prints, with its errors.
+std::string migrate(const PluginCall& network, const std::string& to, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command{binary(), "ipam", "migrate", "--to", to, "--network", "-"};
+    command.insert(command.end(), {"--kubeconfig", cluster() + "/admin.kubeconfig", "--pause", "0"});
+    command.insert(command.end(), more.begin(), more.end());
+    const auto done = run_process(command, {.input = network.config});
+    return done.out + done.err;
+}
+
+std::string recorded(const std::string& space) {
+    return shell(cluster() +
+                 "/get /apis/rdmanet.cni/v1alpha1/addressranges | jq --join-output '[.items[].spec | "
+                 "select(.space == \"" +
+                 space + "\") | .store] | join(\", \")'");
+}
+
+} // namespace
+
+TEST_CASE("a range goes from pools to blocks and back, and living pods keep their addresses", "[cluster][migrate]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    const PluginCall first = machine.call_with("'range':'10.64.9.0/24'", stage.pod);
+    int count = 1;
+    const auto next = [&] {
+        PluginCall call = of(first, "c" + std::to_string(++count));
+        call.ifname = "net" + std::to_string(count);
+        return call;
+    };
+    const std::string result = add(first);
+    REQUIRE(addresses(result) == "10.64.9.1/24");
+    CHECK_THAT(migrate(first, "blocks", {"--dry-run"}),
+               Names("range 10.64.9.0/24: would move from store \"whereabouts\" to store \"blocks\"",
+                     "leaves out 1 address,", "IPPool kube-system/" + space + "-10.64.9.0-24: 1 lease"));
+    CHECK(recorded(space) == "whereabouts");
+    CHECK_THAT(
+        migrate(first, "blocks"),
+        Names("range 10.64.9.0/24: moved from store \"whereabouts\" to store \"blocks\"", "leaves out 1 address,"));
+    CHECK(recorded(space) == "whereabouts>blocks");
+
+    const PluginCall in_block = next();
+    const std::string its_result = add(in_block);
+    CHECK(addresses(its_result) != addresses(result));
+    CHECK_THAT(blocks_of(space), Names("/28 " + space + "-a"));
+    CHECK(check(first, result) == "");
+    CHECK(check(in_block, its_result) == "");
+    CHECK(del(after(first, result)) == "");
+    CHECK(migrate(first, "blocks") == "range 10.64.9.0/24: moved from store \"whereabouts\" to store \"blocks\"\n");
+    CHECK(migrate(first, "blocks") == "range 10.64.9.0/24: is in store \"blocks\"\n");
+    CHECK(recorded(space) == "blocks");
+
+    CHECK_THAT(migrate(first, "whereabouts"),
+               Names("moved from store \"blocks\" to store \"whereabouts\"", "leaves out 16 addresses,",
+                     "AddressBlock " + space + "-10.64.9.", "of node " + space + "-a"));
+    (void)shell(binary() + " gc"); // the node asks the cluster
+    const PluginCall in_pool = next();
+    const std::string in_pool_result = add(in_pool);
+    CHECK_THAT(shell(cluster() + "/get /apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/ippools/" + space +
+                     "-10.64.9.0-24"),
+               Names(in_pool.container));
+    CHECK(check(in_block, its_result) == "");
+    CHECK(check(in_pool, in_pool_result) == "");
+    CHECK(del(after(in_block, its_result)) == "");
+    (void)shell(binary() + " gc");
+    CHECK(blocks_of(space) == "");
+    CHECK(migrate(first, "whereabouts") ==
+          "range 10.64.9.0/24: moved from store \"blocks\" to store \"whereabouts\"\n");
+    CHECK(recorded(space) == "whereabouts");
+    CHECK(del(after(in_pool, in_pool_result)) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+/// The API server's own etcd: leases may be there, too.
+TEST_CASE("a range goes from pools to etcd and on to blocks, and living pods keep their addresses",
+          "[cluster][migrate]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    const PluginCall in_pool = machine.call_with("'range':'10.64.9.0/24'", stage.pod);
+    const std::string result = add(in_pool);
+    REQUIRE(addresses(result) == "10.64.9.1/24");
+    const auto call_in = [&](const std::string& store, const std::string& container, const std::string& ifname) {
+        PluginCall call =
+            of(machine.call_with("'range':'10.64.9.0/24','store':'" + store + "','etcd':{'prefix':'/rdmanet/" + space +
+                                     "','endpoints':['http://127.0.0.1:" +
+                                     shell("sed -n 2p " + cluster() + "/ports | tr -d '\\n'") + "']}",
+                                 stage.pod),
+               container);
+        call.ifname = ifname;
+        return call;
+    };
+    const PluginCall in_etcd = call_in("etcd", "c2", "net2");
+    CHECK_THAT(migrate(in_pool, "etcd"), Names("no etcd is named"));
+    CHECK_THAT(migrate(in_etcd, "etcd", {"--dry-run"}),
+               Names("range 10.64.9.0/24: would move from store \"whereabouts\" to store \"etcd\"",
+                     "leaves out 1 address,", "IPPool kube-system/" + space + "-10.64.9.0-24: 1 lease"));
+    CHECK(recorded(space) == "whereabouts");
+    CHECK_THAT(migrate(in_etcd, "etcd"), Names("moved from store \"whereabouts\" to store \"etcd\""));
+    CHECK(recorded(space) == "whereabouts>etcd");
+    const std::string its_result = add(in_etcd);
+    CHECK(addresses(its_result) != addresses(result));
+    const auto shown =
+        run_process({binary(), "ipam", "show", "--network", "-", "--kubeconfig", cluster() + "/admin.kubeconfig"},
+                    {.input = in_etcd.config});
+    CHECK_THAT(shown.out, Names("10.64.9.1", "held by AddressRange " + space + "-10.64.9.0-24"));
+    CHECK(check(in_pool, result) == "");
+    CHECK(check(in_etcd, its_result) == "");
+    CHECK(del(after(in_pool, result)) == "");
+    CHECK(migrate(in_etcd, "etcd") == "range 10.64.9.0/24: moved from store \"whereabouts\" to store \"etcd\"\n");
+    CHECK(recorded(space) == "etcd");
+
+    CHECK_THAT(migrate(in_pool, "blocks"), Names("comes from store \"etcd\"")); // without its servers
+    CHECK(recorded(space) == "etcd");
+    CHECK_THAT(migrate(in_etcd, "blocks"), Names("moved from store \"etcd\" to store \"blocks\"",
+                                                 "leaves out 1 address,", "etcd, node " + space + "-a: 1 lease"));
+    CHECK_THAT(outcome(call_in("etcd", "c3", "net3"), "ADD"), Names("in store \"blocks\""));
+    const PluginCall in_block = call_in("blocks", "c3", "net3");
+    const std::string in_block_result = add(in_block);
+    CHECK(addresses(in_block_result) != addresses(its_result));
+    CHECK(check(in_etcd, its_result) == "");
+    CHECK(del(after(in_etcd, its_result)) == "");
+    CHECK(migrate(in_etcd, "blocks") == "range 10.64.9.0/24: moved from store \"etcd\" to store \"blocks\"\n");
+    CHECK(recorded(space) == "blocks");
+    CHECK(del(after(in_block, in_block_result)) == "");
+    (void)shell(binary() + " gc");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,249 @@
+// `rdmanet ipam migrate` on a node: leases of the node's own store go into a store of the cluster, and back.
+#include "attachment_stage.hpp"
+#include "cluster_calls.hpp"
+#include "cluster_machine.hpp"
+#include "cluster_stage.hpp"
+
+#include "support/concat.hpp"
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rdmanet::test {
+namespace {
+
+constexpr const char* kBoth = "'range':'10.76.1.0/24','ipRanges':[{'range':'fd76::/120'}]";
+
+/// A network with two ranges, in the store that a case names, with an address space of its own.
+class MovingNetwork {
+public:
+    [[nodiscard]] PluginCall call(const std::string& store, const std::string& container,
+                                  const std::string& keys = kBoth) const {
+        PluginCall call = of(machine_.call_with(concat("'store':'", store, "',", keys), stage_.pod), container);
+        call.ifname = "net" + container.substr(1);
+        call.args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=", container);
+        return call;
+    }
+
+    /// The same for another pod.
+    [[nodiscard]] static PluginCall in(const Pod& pod, PluginCall call) {
+        call.netns = pod.path();
+        return call;
+    }
+
+    [[nodiscard]] ProcessResult migrate(const std::string& to, const std::vector<std::string>& more = {},
+                                        const std::string& keys = kBoth) const {
+        std::vector<std::string> command{
+            binary(), "ipam",      "migrate", "--kubeconfig", cluster() + "/admin.kubeconfig", "--to", to, "--pause",
+            "0",      "--network", "-"};
+        command.insert(command.end(), more.begin(), more.end());
+        return run_process(command, {.input = call(to, "c0", keys).config});
+    }
+
+    [[nodiscard]] const std::string& space() const { return space_; }
+    [[nodiscard]] const Stage& stage() const { return stage_; }
+
+private:
+    std::string space_ = own_space();
+    ClusterMachine machine_{space_ + "-a", space_};
+    Stage stage_;
+};
+
+std::string on_node() {
+    return shell("sqlite3 /run/rdmanet/leases.sqlite 'SELECT count(*) FROM leases' | tr -d '\\n'");
+}
+std::string in_blocks() {
+    return shell("sqlite3 /run/rdmanet/blocks.sqlite 'SELECT count(*) FROM leases' | tr -d '\\n'");
+}
+/// Of the ranges of an address space.
+std::string recorded_stores(const std::string& space) {
+    return shell(concat(cluster(), "/get /apis/rdmanet.cni/v1alpha1/addressranges | jq --join-output ",
+                        R"('[.items[].spec | select(.space == ")", space, R"(") | .store] | join(", ")')"));
+}
+
+/// Another node's address of range 10.76.3.0/24.
+class Rival {
+public:
+    Rival(const std::string& space, std::string pool, const std::string& store)
+        : first_(blocks_of(space).find("10.76.3.128/28") == std::string::npos ? "10.76.3.128" : "10.76.3.144"),
+          block_(space + "-" + first_ + "-28"), pool_(std::move(pool)), store_(store) {
+        if (store_ == "whereabouts") {
+            set_record(R"({"id":"far","podref":"shop/other","ifname":"net1"})");
+            return;
+        }
+        shell(concat(cluster(),
+                     R"(/apply '{"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressBlock","metadata":{"name":")",
+                     block_, R"("},"spec":{"space":")", space, R"(","range":"10.76.3.0/24","block":")", first_,
+                     R"(/28",)", R"("node":{"name":"rival","uid":"u"},"bootID":"b","leaseFile":"f"}}' )", kBlocks));
+    }
+    void leave() const {
+        if (store_ == "whereabouts") return set_record("null");
+        shell(concat(cluster(), "/delete ", kBlocks, "/", block_));
+    }
+    [[nodiscard]] const std::string& block() const { return block_; }
+
+private:
+    void set_record(const std::string& record) const {
+        shell(concat(". ", cluster(), R"(/lib; api --fail -X PATCH -H 'Content-Type: application/merge-patch+json' )",
+                     R"(--data-binary '{"spec":{"allocations":{"9":)", record,
+                     R"(}}}' "$url"/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/ippools/)", pool_));
+    }
+
+    std::string first_; // of a block that this node has not got
+    std::string block_;
+    std::string pool_;
+    std::string store_;
+};
+
+void forget_moves() {
+    shell("rm /run/rdmanet/moved-ranges.json");
+}
+
+} // namespace
+
+TEST_CASE("leases of the node's own store go into blocks while their pods run", "[cluster][migrate][moves]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const MovingNetwork network;
+    const PluginCall old = network.call("node", "c1");
+    const std::string result = add(old);
+    CHECK(addresses(result) == "10.76.1.1/24 fd76::1/120");
+    const PluginCall in_cluster = network.call("blocks", "c2");
+    CHECK_THAT(refusal(in_cluster), Names("10.76.1.0/24 has 1 lease in the store of this node",
+                                          "`rdmanet ipam migrate --to blocks --network FILE` on this node"));
+
+    const std::string what = "10.76.1.1/24, fd76::1/120 of pod \"shop/c1\"";
+    CHECK_THAT(network.migrate("blocks", {"--dry-run"}).out, Names("would move: " + what));
+    CHECK(on_node() == "2");
+    CHECK(blocks_of(network.space()) == "");
+    const ProcessResult moved = network.migrate("blocks", {"--json"});
+    CHECK(moved.err == "");
+    CHECK(moved.exit_status == 0);
+    CHECK(value(moved.out, "leases.0.fate") == "moved");
+    CHECK(value(moved.out, "leases.0.from") == "node");
+    CHECK(value(moved.out, "leases.0.addresses.1") == "fd76::1/120");
+    CHECK(on_node() == "0");
+    CHECK(in_blocks() == "2");
+    CHECK(check(old, result) == "");
+    CHECK(check(network.call("blocks", "c1"), result) == "");
+    CHECK(value(network.migrate("blocks", {"--json"}).out, "leases") == "[]");
+
+    const std::string other = addresses(add(in_cluster));
+    CHECK_THAT(other, !Catch::Contains("10.76.1.1/24") && !Catch::Contains("fd76::1/120"));
+    CHECK_THAT(refusal(network.call("node", "c3")), Names("10.76.1.0/24", "migrate --to node"));
+    CHECK(on_node() == "0");
+    CHECK(del(after(old, result)) == "");
+    CHECK(in_blocks() == "2");
+    CHECK(del(in_cluster) == "");
+    CHECK(in_blocks() == "0");
+    forget_moves();
+    CHECK(network.stage().node.difference() == "");
+}
+
+TEST_CASE("leases of the node's own store go into pools; what another node has by then stays",
+          "[cluster][migrate][moves]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const MovingNetwork network;
+    const std::string range = "'range':'10.76.2.0/24'";
+    const std::string with_static = range + ",'addresses':[{'address':'10.76.2.9/24'}]";
+    const std::string pool = network.space() + "-10.76.2.0-24";
+    const PluginCall first = network.call("node", "c1", with_static);
+    const std::string result = add(first);
+    CHECK(addresses(result) == "10.76.2.1/24 10.76.2.9/24");
+    auto ended = std::make_unique<Pod>("ended");
+    (void)add(MovingNetwork::in(*ended, network.call("node", "c2", range)));
+    const PluginCall late = network.call("node", "c3", range);
+    const std::string late_result = add(late);
+    CHECK(addresses(late_result) == "10.76.2.3/24");
+    ended.reset();
+    shell(concat(cluster(), R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool",)",
+                 R"("metadata":{"name":")", pool, R"("},"spec":{"range":"10.76.2.0/24","allocations":)",
+                 R"({"3":{"id":"far","podref":"shop/other","ifname":"net1"}}}}')"));
+
+    const ProcessResult some = network.migrate("whereabouts", {}, with_static);
+    CHECK(some.err == "");
+    CHECK(some.exit_status == 1);
+    CHECK_THAT(some.out, Names("moved: 10.76.2.1/24, 10.76.2.9/24 of pod \"shop/c1\"",
+                               "released: 10.76.2.2/24 of pod \"shop/c2\"", "stays: 10.76.2.3/24 of pod \"shop/c3\"",
+                               "IPPool " + pool + " has it for pod \"shop/other\"", "delete the pod", "two stores"));
+    CHECK(on_node() == "1");
+    CHECK(check(first, result) == "");
+    CHECK(check(late, late_result) == "");
+    CHECK_THAT(refusal(network.call("whereabouts", "c4", range)),
+               Names("10.76.2.0/24 has 1 lease in the store of this node"));
+    CHECK_THAT(refusal(network.call("node", "c4", range)), Names("10.76.2.", "\"whereabouts\"", "migrate --to node"));
+    CHECK(on_node() == "1");
+
+    CHECK(del(after(late, late_result)) == "");
+    CHECK(network.migrate("whereabouts", {}, with_static).exit_status == 0);
+    const PluginCall next = network.call("whereabouts", "c4", range);
+    CHECK(addresses(add(next)) == "10.76.2.2/24");
+    CHECK_THAT(pool_records(pool), Names("\"c1\"", "\"c4\"", "shop/other") && !Catch::Contains("\"c3\""));
+    CHECK(del(next) == "");
+    CHECK(del(after(first, result)) == "");
+    CHECK_THAT(pool_records(pool), Names("shop/other") && !Catch::Contains("\"c1\""));
+    shell(concat(cluster(), "/delete ippools/", pool));
+    forget_moves();
+    CHECK(network.stage().node.difference() == "");
+}
+
+TEST_CASE("leases come back into the node's own store, unless another node has some", "[cluster][migrate][moves]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const std::string from = GENERATE("blocks", "whereabouts");
+    CAPTURE(from);
+    const MovingNetwork network;
+    const std::string range = "'range':'10.76.3.0/24','ipRanges':[{'range':'fd76:3::/120'}]";
+    const std::string keys = range + ",'addresses':[{'address':'10.76.3.200/24'}]";
+    const PluginCall old = network.call(from, "c1", keys);
+    const std::string result = add(old);
+    const std::string pool = network.space() + "-10.76.3.0-24";
+    const Rival rival(network.space(), pool, from);
+
+    const ProcessResult refused = network.migrate("node", {}, keys);
+    CHECK(refused.exit_status == 1);
+    CHECK_THAT(refused.err, Names(from == "blocks" ? "AddressBlock " + rival.block() + " belongs to node \"rival\""
+                                                   : "IPPool " + pool + " has 10.76.3.9 for pod \"shop/other\"",
+                                  "`rdmanet gc` on their nodes"));
+    CHECK(recorded_stores(network.space()) == from + ", " + from);
+    rival.leave();
+
+    CHECK_THAT(network.migrate("node", {"--dry-run"}, keys).out,
+               Names("would move: ", "of pod \"shop/c1\"", "from store \"" + from + "\" to store \"node\""));
+    CHECK(recorded_stores(network.space()) == from + ", " + from);
+    const ProcessResult moved = network.migrate("node", {}, keys);
+    CHECK(moved.err == "");
+    CHECK(moved.exit_status == 0);
+    CHECK_THAT(moved.out, Names("moved: ", "of pod \"shop/c1\"", "from store \"" + from + "\" to store \"node\""));
+    CHECK(recorded_stores(network.space()) == "node, node");
+    CHECK(on_node() == "3");
+    CHECK(blocks_of(network.space()) == "");
+    CHECK(check(old, result) == "");
+    CHECK_THAT(refusal(network.call(from, "c4", range)), Names("10.76.3.0/24"));
+    const PluginCall next = network.call("node", "c3", range);
+    CHECK_THAT(addresses(add(next)), !Catch::Contains(addresses(result).substr(0, addresses(result).find(' '))));
+    CHECK(del(next) == "");
+    CHECK(del(after(old, result)) == "");
+    CHECK(on_node() == "0");
+    if (from == "whereabouts") CHECK(pool_records(pool) == kHasNoRecord);
+
+    // And away again: nobody else has them.
+    const PluginCall on_the_node = network.call("node", "c5", keys);
+    const std::string its_result = add(on_the_node);
+    CHECK(network.migrate(from, {}, keys).exit_status == 0);
+    CHECK(recorded_stores(network.space()) == from + ", " + from);
+    CHECK(check(on_the_node, its_result) == "");
+    CHECK(on_node() == "0");
+    CHECK(del(on_the_node) == "");
+    forget_moves();
+    CHECK(network.stage().node.difference() == "");
+}
+
+} // namespace rdmanet::test
