@@ -221,6 +221,7 @@ start() {
 	create "$examples/cluster-rbac.yaml"
 	create "$examples/cluster-blocks.yaml"
 	create "$examples/cronjob-reconcile.yaml"
+	create "$examples/cluster-operator.yaml"
 	[[ ! -x $(whereabouts_path) ]] || ln -sf "$(whereabouts_path)" whereabouts
 	wait_for "the API of the stores" apiserver.log "$(cat apiserver.pid)" is_served
 	write_commands
