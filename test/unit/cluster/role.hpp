@@ -3,6 +3,11 @@
 
 #include "fixture.hpp"
 
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -59,5 +64,26 @@ private:
     kube::Api& admin_;
     std::string name_;
 };
+
+/// With `rights`, the user "limited" can do everything. Without one of them, a refusal names it and the user.
+/// `refusal` does everything, and returns what was refused.
+inline void check_each_right(kube::Api& admin, const std::vector<Right>& rights,
+                             const std::function<std::string()>& refusal) {
+    Role role(admin, rights);
+    std::string said;
+    CHECK(comes_true([&] { return (said = refusal()).empty(); }));
+    INFO(said);
+    for (const Right& missing : rights) {
+        const std::string named = std::string("cannot ") + missing.verb + " resource \"" + missing.resource + "\"";
+        INFO(named);
+        std::vector<Right> others;
+        std::copy_if(rights.begin(), rights.end(), std::back_inserter(others),
+                     [&](const Right& right) { return &right != &missing; });
+        role.set(others);
+        // The authorizer hears of the change a moment later.
+        CHECK(comes_true([&] { return (said = refusal()).find(named) != std::string::npos; }));
+        CHECK_THAT(said, Catch::Matchers::Contains("limited")); // whom to give it
+    }
+}
 
 } // namespace rdmanet::cluster::test
