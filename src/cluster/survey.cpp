@@ -231,6 +231,7 @@ SeenRange parse_seen_range(const json::Reader& object) {
         seen.store = range.store;
         seen.subnet = range.subnet;
         seen.block_size = range.block_size;
+        seen.from = range.from;
     } catch (const json::ValueError& error) {
         seen.trouble = error.what();
     }

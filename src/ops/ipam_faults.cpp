@@ -26,6 +26,17 @@ std::string or_nobody(const std::string& pod) {
     return pod.empty() ? "no pod" : fmt::format("pod {}", base::quoted(pod));
 }
 
+/// Whether the pool may be one of the space. Where ranges are cut in slices, its name also has a node's in it.
+bool may_have(const std::string& space, const SeenPool& pool) {
+    const std::string network = network_of(space);
+    return network.empty() || pool.space == network || pool.space.starts_with(network + '-');
+}
+
+/// Whether a survey of the API server says which addresses the store has.
+bool is_listed(const std::string& store) {
+    return store == "whereabouts" || store == "blocks";
+}
+
 class FaultFinder {
 public:
     explicit FaultFinder(const IpamSurvey& survey) : survey_(survey) {
@@ -180,9 +191,11 @@ private:
                                     base::quoted(first->second->name)),
                         pod.name);
                 const auto holder = holders_.find({pool->space, address});
+                if (holder == holders_.end() && may_be_in_other_store(*pool, address)) continue;
                 if (holder == holders_.end())
                     add(Wrong::missing, what,
-                        fmt::format("IPPool {} does not have it, and may give it again: {}", pool->name, kRepair),
+                        fmt::format("neither IPPool {} nor an AddressBlock has it, so another pod may get it: {}",
+                                    pool->name, kRepair),
                         pod.name);
                 else if (holder->second.second->podref != pod.name && is_first)
                     add(Wrong::twice, what,
@@ -202,6 +215,20 @@ private:
             if (found == nullptr || found->subnet->length() < pool.subnet->length()) found = &pool;
         }
         return found;
+    }
+
+    /// A range that blocks or etcd have keeps its pool. What a block has in use, its node knows, and a survey may be
+    /// without etcd.
+    [[nodiscard]] bool may_be_in_other_store(const SeenPool& pool, const IpAddress& address) const {
+        const auto is_in_block = [&](const SeenBlock& block) {
+            return block.block && block.block->contains(address) && !block.is_released && may_have(block.space, pool);
+        };
+        const auto is_elsewhere = [&](const cluster::SeenRange& range) {
+            return range.subnet && range.subnet->contains(address) && may_have(range.space, pool) &&
+                   (!is_listed(range.store) || !std::all_of(range.from.begin(), range.from.end(), is_listed));
+        };
+        return std::any_of(survey_.blocks.begin(), survey_.blocks.end(), is_in_block) ||
+               std::any_of(survey_.ranges.begin(), survey_.ranges.end(), is_elsewhere);
     }
 
     const IpamSurvey& survey_;

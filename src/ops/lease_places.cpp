@@ -3,14 +3,10 @@
 #include <algorithm>
 
 namespace rdmanet::ops {
-namespace {
 
-/// Objects of whereabouts say the network only, and not the range that may follow in a space.
 std::string network_of(const std::string& space) {
     return space.substr(0, space.find('@'));
 }
-
-} // namespace
 
 bool LeasePlaces::includes(const std::string& space, const base::IpPrefix& subnet) const {
     if (!network) return true;

@@ -67,6 +67,7 @@ struct SeenRange {
     std::string store;
     std::optional<base::IpPrefix> subnet; // nullopt if there is `trouble`
     unsigned block_size = 0;
+    std::vector<std::string> from{}; // stores that may still have addresses of it
     std::string trouble;
 };
 

@@ -92,6 +92,43 @@ TEST_CASE("an address that a pod uses and no pool has is missing") {
     }
 }
 
+TEST_CASE("an address that another store may have is not missing") {
+    IpamSurvey survey = healthy();
+    survey.pools.push_back(pool("fd00::/64", {}));
+    survey.pods->push_back(pod("a/q", "10.0.0.9"));
+    REQUIRE(faults(survey) == "missing 10.0.0.9 of pod \"a/q\"\n");
+    survey.ranges = {{.name = "r", .space = {}, .store = "blocks", .subnet = base::IpPrefix::parse("10.0.0.0/24")}};
+    SECTION("a node has a block with it") {
+        survey.blocks = {{.name = "b", .space = {}, .block = base::IpPrefix::parse("10.0.0.0/28")}};
+        CHECK(faults(survey) == "");
+    }
+    SECTION("no node has a block with it") {
+        survey.blocks = {
+            {.name = "b", .space = {}, .block = base::IpPrefix::parse("10.0.0.16/28")},
+            {.name = "c", .space = "other", .block = base::IpPrefix::parse("10.0.0.0/28")},
+            {.name = "d", .space = {}, .block = base::IpPrefix::parse("10.0.0.0/28"), .is_released = true}};
+        CHECK(faults(survey) == "missing 10.0.0.9 of pod \"a/q\"\n");
+    }
+    SECTION("the range is or was in a store that this survey does not list") {
+        survey.ranges.front().store = GENERATE("etcd", "node");
+        CHECK(faults(survey) == "");
+        survey.ranges.front().subnet = base::IpPrefix::parse("10.0.1.0/24");
+        CHECK(faults(survey) == "missing 10.0.0.9 of pod \"a/q\"\n");
+        survey.ranges.front().subnet = base::IpPrefix::parse("10.0.0.0/24");
+        survey.ranges.front().space = "other";
+        CHECK(faults(survey) == "missing 10.0.0.9 of pod \"a/q\"\n");
+    }
+    SECTION("the range has come from such a store") {
+        survey.ranges.front().from = {"etcd"};
+        CHECK(faults(survey) == "");
+    }
+    SECTION("addresses are unique in their range only") {
+        survey.ranges.front().space = "@10.0.0.0/24";
+        survey.ranges.front().store = "etcd";
+        CHECK(faults(survey) == "");
+    }
+}
+
 TEST_CASE("an address that two have is double") {
     IpamSurvey survey = healthy();
     SECTION("in two pools that overlap") {

@@ -1,0 +1,68 @@
+// `rdmanet ipam show` and `check` where ranges have gone from one store to another.
+#include "attachment_stage.hpp"
+#include "cluster_machine.hpp"
+#include "cluster_networks.hpp"
+#include "cluster_stage.hpp"
+
+#include "support/concat.hpp"
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+namespace rdmanet::test {
+namespace {
+
+constexpr const char* kNoFaults = "0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n";
+
+/// `rdmanet ipam`, of the call's network.
+ProcessResult ipam_of(const PluginCall& call, const std::string& arguments) {
+    std::ofstream("/run/migrated.json") << call.config;
+    return run_process({"sh", "-c",
+                        concat("exec ", binary(), " ipam ", arguments, " --network /run/migrated.json --kubeconfig ",
+                               cluster(), "/admin.kubeconfig")});
+}
+
+PluginCall of_pod(PluginCall call, const std::string& pod, const std::string& ifname) {
+    call.container = pod;
+    call.ifname = ifname;
+    call.args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=looks;K8S_POD_NAME=", pod);
+    return call;
+}
+
+std::string address_of(const std::string& result) {
+    return addresses(result).substr(0, addresses(result).find('/'));
+}
+
+} // namespace
+
+TEST_CASE("ipam check: pods keep addresses of pools and get some of blocks, and both are no fault",
+          "[cluster][migrate]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const std::string space = own_space();
+    const ClusterNetworks networks;
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    const PluginCall network = machine.call_with("'range':'10.64.10.0/24'", stage.pod);
+    const PluginCall first = of_pod(network, "first", "net1");
+    const std::string result = add(first);
+    ClusterNetworks::run_pod("first", address_of(result));
+    CHECK_THAT(ipam_of(network, "check --pause 0").out, Names(concat("1 lease, 0 blocks: ", kNoFaults)));
+    CHECK(ipam_of(network, "migrate --to blocks --pause 0").exit_status == 0);
+    const PluginCall second = of_pod(network, "second", "net2");
+    const std::string its_result = add(second);
+    ClusterNetworks::run_pod("second", address_of(its_result));
+    CHECK_THAT(ipam_of(network, "check --pause 0").out, Names(concat("2 leases, 1 block: ", kNoFaults)));
+    CHECK(del(first) == "");
+    CHECK(del(second) == "");
+    ClusterNetworks::end_pod("first");
+    ClusterNetworks::end_pod("second");
+    (void)shell(binary() + " gc");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test
