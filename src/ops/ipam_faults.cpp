@@ -48,6 +48,7 @@ public:
 
     std::vector<IpamFault> run() && {
         for (const SeenPool& pool : survey_.pools) look_at(pool);
+        note_records();
         for (const SeenReservation& reservation : survey_.reservations) look_at(reservation);
         for (const cluster::SeenRange& range : survey_.ranges)
             if (!range.trouble.empty()) add(Wrong::unreadable, about(range), range.trouble);
@@ -101,6 +102,7 @@ private:
         if (!reservation.trouble.empty()) add(Wrong::unreadable, about(reservation), reservation.trouble);
         if (!reservation.address) return;
         const auto holder = holders_.find({reservation.space, *reservation.address});
+        if (holder == holders_.end() && is_in_slice(reservation)) return;
         if (holder == holders_.end()) {
             if (uses(reservation.podref, *reservation.address))
                 add(Wrong::missing, about(reservation),
@@ -116,6 +118,22 @@ private:
             add(Wrong::twice, about(reservation),
                 fmt::format("it is for {}, and IPPool {} has the address for {}: delete the pod that was made later",
                             or_nobody(reservation.podref), holder->second.first->name, or_nobody(record.podref)));
+    }
+
+    void note_records() {
+        for (const auto* pools : {&survey_.pools, &survey_.other_pools})
+            for (const SeenPool& pool : *pools)
+                for (const SeenRecord& record : pool.records)
+                    if (record.address) records_.emplace(*record.address, Holder{&pool, &record});
+    }
+
+    /// A reservation has its network in its name, and a slice of a range also its node.
+    [[nodiscard]] bool is_in_slice(const SeenReservation& reservation) const {
+        const auto [first, last] = records_.equal_range(*reservation.address);
+        return std::any_of(first, last, [&](const auto& entry) {
+            const auto& [pool, record] = entry.second;
+            return may_have(reservation.space, *pool) && record->podref == reservation.podref;
+        });
     }
 
     [[nodiscard]] bool uses(const std::string& pod, const IpAddress& address) const {
@@ -214,7 +232,11 @@ private:
             if (found != nullptr && found->space != pool.space) return nullptr;
             if (found == nullptr || found->subnet->length() < pool.subnet->length()) found = &pool;
         }
-        return found;
+        const bool is_of_others =
+            found != nullptr &&
+            std::any_of(survey_.other_pools.begin(), survey_.other_pools.end(),
+                        [&](const auto& pool) { return pool.space != found->space && pool.subnet->contains(address); });
+        return is_of_others ? nullptr : found;
     }
 
     /// A range that blocks or etcd have keeps its pool. What a block has in use, its node knows, and a survey may be
@@ -235,6 +257,7 @@ private:
     std::set<std::pair<std::string, std::string>> owing_; // container and interface
     std::map<std::string, const SeenPod*> pods_;
     std::map<Place, Holder> holders_;
+    std::multimap<IpAddress, Holder> records_; // of all pools, also of those that the network leaves out
     std::vector<IpamFault> faults_;
 };
 

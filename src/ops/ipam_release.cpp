@@ -89,10 +89,11 @@ private:
 
     /// What whereabouts wrote names no container: the record of its address does.
     [[nodiscard]] std::string why_held(const cluster::SeenReservation& reservation) const {
-        for (const cluster::SeenPool& pool : survey_.pools)
-            for (const cluster::SeenRecord& record : pool.records)
-                if (record.address && record.address == reservation.address && record.podref == reservation.podref)
-                    if (std::string why = why_held(user_of(record, nullptr)); !why.empty()) return why;
+        for (const auto* pools : {&survey_.pools, &survey_.other_pools})
+            for (const cluster::SeenPool& pool : *pools)
+                for (const cluster::SeenRecord& record : pool.records)
+                    if (record.address && record.address == reservation.address && record.podref == reservation.podref)
+                        if (std::string why = why_held(user_of(record, nullptr)); !why.empty()) return why;
         return why_held({.pod = reservation.podref,
                          .pod_uid = reservation.pod_uid,
                          .container_id = reservation.container_id.value_or(""),

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace rdmanet::ops {
@@ -96,8 +97,12 @@ private:
     void read_pools() {
         survey_.seen.name_space = survey().name_space();
         survey_.pools = taken(survey().list_pools(deadline_), survey_.seen.pools);
-        std::erase_if(survey_.pools,
-                      [&](const auto& pool) { return pool.subnet && !places_.includes(pool.space, *pool.subnet); });
+        const auto others =
+            std::stable_partition(survey_.pools.begin(), survey_.pools.end(), [&](const cluster::SeenPool& pool) {
+                return !pool.subnet || places_.includes(pool.space, *pool.subnet);
+            });
+        survey_.other_pools.assign(std::make_move_iterator(others), std::make_move_iterator(survey_.pools.end()));
+        survey_.pools.erase(others, survey_.pools.end());
         survey_.reservations = survey().list_reservations(deadline_).value_or(std::vector<cluster::SeenReservation>{});
         std::erase_if(survey_.reservations, [&](const auto& reservation) {
             return reservation.address && !places_.includes(reservation.space, *reservation.address);

@@ -141,6 +141,27 @@ TEST_CASE("ipam show, check and release: records that others wrote", "[cluster]"
           cluster() + "/delete overlappingrangeipreservations/look-10.71.1.2");
 }
 
+TEST_CASE("ipam check: with a network, what others have in the same range is no fault of it", "[cluster]") {
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    const ClusterNetworks networks;
+    ClusterNetworks::run_pod("near", "10.71.7.1");
+    ClusterNetworks::run_pod("far", "10.71.7.2");
+    shell(pool_object("near-10.71.7.0-24", "10.71.7.0/24", ""));
+    // A slice of whereabouts says its node between the network and the range.
+    shell(pool_object("near-n1-10.71.7.0-28", "10.71.7.0/28", R"("1":{"id":"c1","podref":"looks/near"})"));
+    shell(reservation_object("near-10.71.7.1", "looks/near"));
+    shell(pool_object("far-10.71.7.0-24", "10.71.7.0/24", R"("2":{"id":"c2","podref":"looks/far"})"));
+    shell(R"(echo '{"type":"rdmanet","ipam":{"type":"rdmanet","store":"node","network_name":"near",)"
+          R"("range":"10.71.7.0/24"}}' >/run/looks.json)");
+    const ProcessResult checked = run_ipam(with_cluster("check --pause 0 --network /run/looks.json"));
+    CHECK(checked.out == "0 leases, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n");
+    for (const char* pool : {"near-10.71.7.0-24", "near-n1-10.71.7.0-28", "far-10.71.7.0-24"})
+        shell(cluster() + "/delete ippools/" + pool);
+    shell(cluster() + "/delete overlappingrangeipreservations/near-10.71.7.1");
+    ClusterNetworks::end_pod("near");
+    ClusterNetworks::end_pod("far");
+}
+
 TEST_CASE("ipam check and release: what this node uses or gives back by itself is no fault", "[cluster]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");

@@ -19,7 +19,7 @@
 
 namespace rdmanet::ops {
 
-/// What the network of the places leaves out is not in it.
+/// What the network of the places leaves out is not in it, except for `other_pools`.
 struct IpamSurvey {
     std::optional<attach::NodeLeases> node;   // nullopt: this is no node
     std::vector<attach::LeaseHolder> holders; // on this node
@@ -28,6 +28,7 @@ struct IpamSurvey {
     // Of the Kubernetes API.
     cluster::SeenStores seen; // before any is left out
     std::vector<cluster::SeenPool> pools;
+    std::vector<cluster::SeenPool> other_pools; // left out: reservations and pods don't say which pool theirs is
     std::vector<cluster::SeenReservation> reservations;
     std::vector<cluster::SeenRange> ranges;
     std::vector<cluster::SeenBlock> blocks;

@@ -157,6 +157,16 @@ TEST_CASE("a reservation that no pool leads to is stale, or its pod's address is
     CHECK(faults(survey) == "missing OverlappingRangeIPReservation 10.0.0.7\n");
 }
 
+TEST_CASE("a reservation leads to a slice of its network that has the address for the same pod") {
+    IpamSurvey survey = healthy(); // whereabouts names the slice by the node, too, and the reservation does not
+    survey.pools.front().space = "net-n1";
+    survey.reservations = {
+        {.name = "net-10.0.0.5", .space = "net", .address = base::IpAddress::parse("10.0.0.5"), .podref = "a/p"}};
+    CHECK(faults(survey) == "");
+    survey.reservations.front().podref = "a/q"; // another network may be called like the slice's network and node
+    CHECK(faults(survey) == "stale OverlappingRangeIPReservation net-10.0.0.5\n");
+}
+
 TEST_CASE("a block is stale if its node is gone by UID and by boot id") {
     IpamSurvey survey;
     survey.blocks = {
