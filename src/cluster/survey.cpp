@@ -106,7 +106,8 @@ bool is_of_pools(const json::Reader& plugin) {
     const auto ipam = plugin.find("ipam");
     if (!ipam || !ipam->is_object()) return false;
     const std::string type = any_text(*ipam, "type");
-    return type == "rdmanet" || type == "whereabouts";
+    const std::string store = any_text(*ipam, "store");
+    return type == "whereabouts" || (type == "rdmanet" && store != "node" && store != "etcd");
 }
 
 std::string scoped_name_in(const json::Reader& metadata) {

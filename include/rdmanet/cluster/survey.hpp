@@ -139,7 +139,8 @@ struct SeenStores {
 [[nodiscard]] SeenReservation parse_seen_reservation(const json::Reader& object);
 [[nodiscard]] SeenRange parse_seen_range(const json::Reader& object);
 [[nodiscard]] SeenBlock parse_seen_block(const json::Reader& object);
-/// Whether a network's configuration or list has its addresses from rdmanet or whereabouts.
+/// Whether a network's configuration or list has its addresses from whereabouts, or from rdmanet and no store outside of
+/// the API server.
 [[nodiscard]] bool has_pools(const std::string& configuration);
 [[nodiscard]] SeenPod parse_seen_pod(const json::Reader& object);
 [[nodiscard]] SeenPodState parse_seen_pod_state(const json::Reader& object);

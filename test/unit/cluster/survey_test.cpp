@@ -102,6 +102,9 @@ TEST_CASE("the status of a pod's networks gives its addresses, but for the defau
 TEST_CASE("a network has its addresses in pools if its own plugin or one of its list says so") {
     CHECK(has_pools(R"({"type":"macvlan","ipam":{"type":"whereabouts","range":"10.0.0.0/24"}})"));
     CHECK(has_pools(R"({"plugins":[{"type":"tuning"},{"type":"rdmanet","ipam":{"type":"rdmanet"}}]})"));
+    CHECK(has_pools(R"({"type":"rdmanet","ipam":{"type":"rdmanet","store":"blocks"}})")); // the range has a pool, too
+    CHECK_FALSE(has_pools(R"({"type":"rdmanet","ipam":{"type":"rdmanet","store":"node"}})"));
+    CHECK_FALSE(has_pools(R"({"type":"rdmanet","ipam":{"type":"rdmanet","store":"etcd"}})"));
     CHECK_FALSE(has_pools(R"({"type":"macvlan","ipam":{"type":"static"}})"));
     CHECK_FALSE(has_pools(""));
     CHECK_FALSE(has_pools("[]"));
