@@ -307,4 +307,16 @@ std::vector<IpamFault> find_faults(const IpamSurvey& survey) {
     return FaultFinder(survey).run();
 }
 
+std::vector<std::string> find_notes(const IpamSurvey& survey) {
+    std::vector<std::string> notes;
+    for (const cluster::SeenRange& range : survey.ranges)
+        if (range.is_half_moved())
+            notes.push_back(fmt::format(
+                "{}: half moved from store \"{}\" to store \"{}\", and until it is moved, no new "
+                "pod gets an address of it: run `rdmanet ipam migrate --to {}` again with its "
+                "network, or go back with `--to {}`",
+                about(range), base::join(range.from, "\" and \""), range.store, range.store, range.from.front()));
+    return notes;
+}
+
 } // namespace rdmanet::ops

@@ -13,16 +13,6 @@ namespace {
 using cluster::MigratedRange;
 using cluster::MigrateOptions;
 
-base::Uint128 count_of(const std::vector<ipam::Interval>& intervals) {
-    base::Uint128 count = 0;
-    for (const ipam::Interval& interval : intervals) count += interval.last - interval.first + 1;
-    return count;
-}
-
-std::string counted_addresses(base::Uint128 count) {
-    return fmt::format("{} {}", ipam::to_text(count), count == 1 ? "address" : "addresses");
-}
-
 std::string describe(const MigratedRange& range, const MigrateOptions& options) {
     if (range.from.empty())
         return fmt::format("nothing has addresses of it: set \"store\": \"{}\" in the network", options.to);
@@ -67,7 +57,7 @@ std::string to_text(const std::vector<MigratedRange>& ranges, const std::vector<
         if (range.held.empty()) continue;
         is_held = true;
         text += fmt::format("  store \"{}\" leaves out {}, which others still have:\n", options.to,
-                            counted_addresses(count_of(range.held)));
+                            ipam::counted_addresses(ipam::count_of(range.held)));
         for (const std::string& holder : range.holders) text += fmt::format("    {}\n", printable(holder));
     }
     if (is_held && options.act == cluster::MigrateOptions::Act::moves)

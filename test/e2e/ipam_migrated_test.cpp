@@ -37,6 +37,12 @@ std::string address_of(const std::string& result) {
     return addresses(result).substr(0, addresses(result).find('/'));
 }
 
+void make_half_moved(const std::string& range) {
+    shell(concat(". ", cluster(), "/lib && api --fail-with-body -X PATCH -H 'Content-Type: ",
+                 R"(application/merge-patch+json' --data '{"spec":{"confirmed":false}}' "$url)",
+                 "/apis/rdmanet.cni/v1alpha1/addressranges/", range, "\""));
+}
+
 } // namespace
 
 TEST_CASE("ipam check: pods keep addresses of pools and get some of blocks, and both are no fault",
@@ -57,6 +63,26 @@ TEST_CASE("ipam check: pods keep addresses of pools and get some of blocks, and 
     const std::string its_result = add(second);
     ClusterNetworks::run_pod("second", address_of(its_result));
     CHECK_THAT(ipam_of(network, "check --pause 0").out, Names(concat("2 leases, 1 block: ", kNoFaults)));
+
+    const std::string range = concat("AddressRange ", space, "-10.64.10.0-24");
+    const ProcessResult shown = ipam_of(network, "show");
+    CHECK_THAT(shown.out, Names("whereabouts>blocks", "1 block", "1 address ", range) && !Catch::Contains("moving"));
+    const std::string json = ipam_of(network, "show --json").out;
+    CHECK(value(json, "ranges.1.store") == "blocks");
+    CHECK(value(json, "ranges.1.from.0") == "whereabouts");
+    CHECK(value(json, "ranges.1.moving") == "false");
+    CHECK(value(json, "ranges.1.held.0") == address_of(result));
+    make_half_moved(concat(space, "-10.64.10.0-24"));
+    const std::string cure = "`rdmanet ipam migrate --to blocks`";
+    CHECK_THAT(ipam_of(network, "show").out, Names("moving: " + range, cure, "`--to whereabouts`"));
+    CHECK(value(ipam_of(network, "show --json").out, "ranges.1.moving") == "true");
+    const ProcessResult checked = ipam_of(network, "check --pause 0");
+    CHECK(checked.exit_status == 0);
+    CHECK_THAT(checked.out, Names("moving: " + range, cure, concat("2 leases, 1 block: ", kNoFaults)));
+    CHECK_THAT(value(ipam_of(network, "check --pause 0 --json").out, "notes.0"), Names(range, cure));
+    CHECK(ipam_of(network, "migrate --to blocks --pause 0").exit_status == 0);
+    CHECK(ipam_of(network, "check --pause 0").out == concat("2 leases, 1 block: ", kNoFaults));
+
     CHECK(del(first) == "");
     CHECK(del(second) == "");
     ClusterNetworks::end_pod("first");

@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/ipam/range.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/kube/api.hpp>
 
@@ -67,8 +68,13 @@ struct SeenRange {
     std::string store;
     std::optional<base::IpPrefix> subnet; // nullopt if there is `trouble`
     unsigned block_size = 0;
-    std::vector<std::string> from{}; // stores that may still have addresses of it
+    std::vector<std::string> from{};    // stores that may still have addresses of it: see migrate.hpp
+    std::vector<ipam::Interval> held{}; // what they have of it
+    bool is_confirmed = false;
     std::string trouble;
+
+    /// It has left one store and is not yet in the other, so no store gives its addresses.
+    [[nodiscard]] bool is_half_moved() const { return !from.empty() && !is_confirmed; }
 };
 
 /// An AddressBlock.
@@ -139,8 +145,8 @@ struct SeenStores {
 [[nodiscard]] SeenReservation parse_seen_reservation(const json::Reader& object);
 [[nodiscard]] SeenRange parse_seen_range(const json::Reader& object);
 [[nodiscard]] SeenBlock parse_seen_block(const json::Reader& object);
-/// Whether a network's configuration or list has its addresses from whereabouts, or from rdmanet and no store outside of
-/// the API server.
+/// Whether a network's configuration or list has its addresses from whereabouts, or from rdmanet and no store outside
+/// of the API server.
 [[nodiscard]] bool has_pools(const std::string& configuration);
 [[nodiscard]] SeenPod parse_seen_pod(const json::Reader& object);
 [[nodiscard]] SeenPodState parse_seen_pod_state(const json::Reader& object);

@@ -24,6 +24,11 @@ struct Interval {
 /// "10.0.0.1", or "10.0.0.1-10.0.0.9".
 [[nodiscard]] std::string to_text(base::Family family, const Interval& interval);
 
+/// Of disjoint intervals. 2^128 does not fit and counts as 2^128 - 1.
+[[nodiscard]] base::Uint128 count_of(const std::vector<Interval>& intervals);
+/// "1 address", "16 addresses".
+[[nodiscard]] std::string counted_addresses(base::Uint128 count);
+
 /// Sorted, with what touches or overlaps as one.
 [[nodiscard]] std::vector<Interval> merged(std::vector<Interval> intervals);
 /// `from` without `holes`; both are sorted and disjoint.
