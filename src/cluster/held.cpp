@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
 namespace rdmanet::cluster {
@@ -21,6 +22,17 @@ void require_not_held(const std::vector<ipam::Interval>& held, const base::IpAdd
                                                   "from: request another one, or delete its pod and run `rdmanet ipam "
                                                   "migrate`",
                                                   requested));
+}
+
+std::string describe_held(base::Uint128 count, std::size_t others) {
+    if (count == 0) return {};
+    return fmt::format(
+        "; other stores still have {} of it{}: `rdmanet ipam migrate` shows them", ipam::counted_addresses(count),
+        others == 0 ? "" : fmt::format(" and of {}", base::counted(others, "other range", "other ranges")));
+}
+
+std::string describe_held(const std::vector<ipam::Interval>& held) {
+    return describe_held(ipam::count_of(held));
 }
 
 std::string mark_of_pools(const RangeObject& range) {

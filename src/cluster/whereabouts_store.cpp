@@ -306,8 +306,7 @@ private:
             Claim free = taking.claim;
             free.usable = ipam::difference(free.usable, *held);
             address = choose_free(free, pool, taking.reserved_by_others, resting_in(pool, free));
-            if (!address)
-                return ipam::Exhausted{.claim = taking.slot, .detail = held->empty() ? "" : std::string(kHeldByOthers)};
+            if (!address) return ipam::Exhausted{.claim = taking.slot, .detail = describe_held(*held)};
         }
         const auto key = key_of(*address, pool.range);
         if (!key)

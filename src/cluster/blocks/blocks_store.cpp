@@ -1,5 +1,6 @@
 #include <rdmanet/cluster/blocks_store.hpp>
 
+#include "../held.hpp"
 #include "../tried.hpp"
 #include "left_alone.hpp"
 #include "node_blocks.hpp"
@@ -150,10 +151,21 @@ private:
         return claim;
     }
 
+    /// As this node knows it.
+    std::vector<ipam::Interval> held_of(const Claim& claim, const base::Deadline& deadline) {
+        for (const ipam::BlockRange& range : file_.ranges(deadline))
+            for (const ipam::Interval& usable : claim.usable)
+                if (range.space == claim.space && range.subnet.contains({claim.family, usable.first}))
+                    return range.held;
+        return {};
+    }
+
     void search(const std::vector<Claim>& claims, std::size_t at, const base::Deadline& deadline) {
         // A full range is asked for at every ADD of every node, and each answer has all its blocks.
         if (!claims[at].wanted && file_.is_full(claims[at], ipam::kFullForAdd, deadline)) {
-            searched_[at] = Exhausted{.claim = at, .detail = "; a moment ago other nodes had all other blocks of it"};
+            searched_[at] = Exhausted{.claim = at,
+                                      .detail = "; a moment ago other nodes had all other blocks of it" +
+                                                describe_held(held_of(claims[at], deadline))};
             return;
         }
         try {

@@ -113,9 +113,12 @@ std::optional<base::IpPrefix> EtcdKeys::range_in(std::string_view key) {
     return address && length ? base::IpPrefix::make(*address, *length) : std::nullopt;
 }
 
+std::string EtcdKeys::owners(const std::string& space) const {
+    return fmt::format("{}/{}/o/", prefix_, part(space));
+}
+
 std::string EtcdKeys::owner(const std::string& space, const ipam::OwnerKey& key) const {
-    return fmt::format("{}/{}/o/{}/{}/{}/", prefix_, part(space), part(key.network), part(key.container_id),
-                       part(key.ifname));
+    return fmt::format("{}{}/{}/{}/", owners(space), part(key.network), part(key.container_id), part(key.ifname));
 }
 
 std::string EtcdKeys::owner(const ipam::Lease& lease) const {

@@ -33,6 +33,8 @@ public:
     /// With a slash at its end: of all keys.
     [[nodiscard]] std::string all() const { return prefix_ + '/'; }
 
+    /// With a slash at its end: the leases of all attachments.
+    [[nodiscard]] std::string owners(const std::string& space) const;
     /// With a slash at its end: the leases of an attachment.
     [[nodiscard]] std::string owner(const std::string& space, const ipam::OwnerKey& key) const;
     [[nodiscard]] std::string owner(const ipam::Lease& lease) const;

@@ -1,5 +1,6 @@
 #include "taking.hpp"
 
+#include "../held.hpp"
 #include "../tried.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -63,11 +64,28 @@ EtcdTaking::Outcome EtcdTaking::take(const base::Deadline& deadline) {
         if (deadline.passed())
             throw base::TimeoutError(fmt::format("waited for addresses below {}, for which other nodes compete{}",
                                                  parts_.keys().addresses(claims_.front().space), tried()));
-        if (auto outcome = try_to_take(deadline)) return *std::move(outcome);
+        auto outcome = try_to_take(deadline);
+        if (!outcome) continue;
+        if (auto* none = std::get_if<Exhausted>(&*outcome))
+            none->detail = describe_held_in(claims_[none->claim].space, deadline);
+        return *std::move(outcome);
     }
     throw StoreError(StoreError::Kind::temporary,
                      fmt::format("lease store: other nodes were faster {} times to take an address below {}{}",
                                  kMostClaims, parts_.keys().addresses(claims_.front().space), tried()));
+}
+
+/// Leases have two keys in the space, and addresses of other stores have one. So both are counted, and none is read.
+std::string EtcdTaking::describe_held_in(const std::string& space, const base::Deadline& deadline) {
+    Transaction counting;
+    counting.read(Range::below(parts_.keys().addresses(space), Range::Want::count))
+        .read(Range::below(parts_.keys().owners(space), Range::Want::count))
+        .read(RecordedRanges::all(parts_.keys(), space));
+    const Answer answer = parts_.session.run(counting, deadline);
+    const std::uint64_t addresses = answer.found.at(0).count;
+    const std::uint64_t leases = answer.found.at(1).count;
+    const std::size_t ranges = RecordedRanges::parse(answer.found.at(2), answer.revision).ranges.size();
+    return describe_held(addresses - std::min(addresses, leases), ranges - std::min<std::size_t>(ranges, 1));
 }
 
 /// nullopt: try again, with what was learned.

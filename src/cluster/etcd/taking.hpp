@@ -40,6 +40,8 @@ private:
     void remove_broken(const base::Deadline& deadline);
     [[nodiscard]] std::optional<base::IpAddress> find_free_for(std::size_t slot, const base::Deadline& deadline);
 
+    [[nodiscard]] std::string describe_held_in(const std::string& space, const base::Deadline& deadline);
+
     [[nodiscard]] bool wants(std::size_t slot) const { return !held_.contains(slot); }
     [[nodiscard]] bool must_look_for_predecessors() const;
     [[nodiscard]] bool has_other_than_sent() const;

@@ -150,6 +150,21 @@ TEST_CASE_METHOD(EtcdMoves, "a range goes from pools to etcd, to blocks and back
     CHECK(in_etcd() == "whereabouts");
 }
 
+TEST_CASE_METHOD(EtcdMoves, "a full range in etcd says how many addresses other stores still have") {
+    if (!is_there()) return;
+    kRange = "10.0.0.0/29";
+    for (const char* pod : {"p1", "p2"}) REQUIRE(is_address(add_to_pool(pod)));
+    REQUIRE(move_to("etcd") == "moved 10.0.0.1-10.0.0.2");
+    for (const char* pod : {"e1", "e2", "e3", "e4"}) REQUIRE(is_address(add_to_etcd(pod)));
+    CHECK(why_full(*store()) == "; other stores still have 2 addresses of it: `rdmanet ipam migrate` shows them");
+    REQUIRE(is_address(add_to_etcd("e5", claim("10.1.0.0/29")))); // what is held has no range in its key
+    CHECK_THAT(why_full(*store()), Contains(" 2 addresses of it and of 1 other range: "));
+    for (const char* pod : {"p1", "p2"}) REQUIRE(release_in_pool(pod) != "");
+    REQUIRE(move_to("etcd") == "moved");
+    for (const char* pod : {"e6", "e7"}) REQUIRE(is_address(add_to_etcd(pod)));
+    CHECK(why_full(*store()) == "");
+}
+
 TEST_CASE_METHOD(EtcdMoves, "migrate changes nothing where etcd is another one, or is not named") {
     if (!is_there()) return;
     REQUIRE(is_address(add_to_etcd("e1")));

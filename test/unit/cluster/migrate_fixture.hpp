@@ -89,6 +89,12 @@ public:
         }
         return all;
     }
+    /// What the store says of a full range.
+    std::string why_full(ipam::Store& store) {
+        const auto outcome = store.reserve(owner("one-more", "pod-one-more"), {claim(kRange)}, soon());
+        const auto* none = std::get_if<ipam::Exhausted>(&outcome);
+        return none == nullptr ? text_of(outcome) : none->detail;
+    }
     static bool is_address(const std::string& outcome) {
         return outcome.size() < 20 && outcome.find('/') != std::string::npos;
     }

@@ -52,3 +52,28 @@ TEST_CASE_METHOD(Moves, "a range goes from pools to blocks and back: no address 
     CHECK(add_to_pool("p7") == "10.0.0.1/26");
     CHECK_THAT(everything(), !Contains("rdmanet.cni/store"));
 }
+
+TEST_CASE_METHOD(Moves, "a full range in blocks or pools says how many addresses other stores still have") {
+    if (!is_there()) return;
+    for (const char* pod : {"p1", "p2", "p3"}) REQUIRE(is_address(add_to_pool(pod)));
+    CHECK(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.3");
+    auto a = node("a");
+    CHECK(fill(*a).size() == 59);
+    const std::string held = "; other stores still have 3 addresses of it: `rdmanet ipam migrate` shows them";
+    a->start();
+    CHECK_THAT(why_full(*a->store), Contains("a moment ago") && Contains(held));
+    a->now.boot += 60; // a full range is not looked at again at once
+    a->start();
+    CHECK_THAT(why_full(*a->store), Contains("this node holds ") && Contains(held));
+    for (const char* pod : {"p1", "p2", "p3"}) REQUIRE(release_in_pool(pod) != "");
+    CHECK(migrate_to("blocks") == "moved");
+    a->now.boot += 60;
+    CHECK(fill(*a).size() == 62);
+    a->start();
+    CHECK_THAT(why_full(*a->store), !Contains("other stores"));
+
+    CHECK(migrate_to("whereabouts") == "moved 10.0.0.0-10.0.0.62");
+    const auto api = connect();
+    WhereaboutsStore pools(*api, options_of_pools());
+    CHECK(why_full(pools) == "; other stores still have 63 addresses of it: `rdmanet ipam migrate` shows them");
+}
