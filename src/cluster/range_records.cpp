@@ -170,11 +170,19 @@ void RangeRecords::require_sight(const RangeObject& range) const {
                                  range.subnet, range.from_text()));
 }
 
-/// What other stores have of the range, which have learned that they give no more. Unless it is moving, there must be
-/// nothing.
-std::vector<Interval> RangeRecords::held_by_others(const RangeObject& range, const base::Deadline& deadline) {
+bool RangeRecords::reaches_store(const RangeObject& range) const {
+    return range.store == kInPools || range.store == kInBlocks || find_outside(range.store) != nullptr;
+}
+
+/// What other stores have of the range. If this takes the range from them, they have learned that they give no more.
+/// Unless it is moving, there must be nothing.
+std::vector<Interval> RangeRecords::held_by_others(const RangeObject& range, Look look,
+                                                   const base::Deadline& deadline) {
     std::vector<Interval> held;
-    if (range.store != kInPools) held = RangePools(api_, range).take(deadline);
+    if (range.store != kInPools) {
+        RangePools pools(api_, range);
+        held = look == Look::takes ? pools.take(deadline) : pools.look(deadline);
+    }
     std::vector<std::string> foreign;
     try {
         foreign = api_.list_foreign_blocks(range, deadline);
@@ -188,10 +196,21 @@ std::vector<Interval> RangeRecords::held_by_others(const RangeObject& range, con
     }
     for (const std::string& store : range.from)
         if (OutsideStore* outside = find_outside(store)) {
-            std::vector<Interval> its = outside->take(moving(range, deadline), deadline);
+            const std::vector<Interval> its = leases_outside(*outside, range, look, deadline);
             held.insert(held.end(), its.begin(), its.end());
         }
     return ipam::merged(std::move(held));
+}
+
+std::vector<Interval> RangeRecords::leases_outside(OutsideStore& outside, const RangeObject& range, Look look,
+                                                   const base::Deadline& deadline) {
+    const Moving now = moving(range, deadline);
+    if (look == Look::takes) return outside.take(now, deadline);
+    outside.require_range(now.place, now.object, deadline);
+    std::vector<Interval> leases;
+    for (const OutsideStore::Holder& holder : outside.describe(now.place, deadline))
+        leases.insert(leases.end(), holder.addresses.begin(), holder.addresses.end());
+    return leases;
 }
 
 Moving RangeRecords::moving(const RangeObject& range, const base::Deadline& deadline) {
@@ -252,12 +271,33 @@ RangeObject RangeRecords::shrink(RangeObject range, const base::Deadline& deadli
     const auto smaller = [&](const RangeObject& now) -> std::optional<RangeObject> {
         if (now.store != store || !now.is_moving() || !now.is_confirmed || !sees_all(now)) return std::nullopt;
         RangeObject next = now;
-        const std::vector<Interval> gone = ipam::difference(now.held, held_by_others(now, deadline));
+        const std::vector<Interval> gone = ipam::difference(now.held, held_by_others(now, Look::takes, deadline));
         next.held = ipam::difference(now.held, gone);
         if (next.held.empty()) next.from.clear();
         return next.held == now.held && next.from == now.from ? std::nullopt : std::optional(std::move(next));
     };
     return write_until_done(std::move(range), smaller, deadline);
+}
+
+std::vector<Interval> RangeRecords::find_gone(const RangeObject& range, const base::Deadline& deadline) {
+    return ipam::difference(range.held, held_by_others(range, Look::only_reads, deadline));
+}
+
+/// An outside store gives what has gone before the AddressRange says it: nobody looks again at one that holds nothing.
+std::vector<Interval> RangeRecords::release_gone(const RangeObject& range, const base::Deadline& deadline) {
+    const auto smaller = [&](const RangeObject& now) -> std::optional<RangeObject> {
+        if (now.moves != range.moves || !now.is_moving() || !now.is_confirmed) return std::nullopt;
+        const std::vector<Interval> gone = find_gone(now, deadline);
+        if (gone.empty()) return std::nullopt;
+        RangeObject next = now;
+        next.held = ipam::difference(now.held, gone);
+        leave_out(next, deadline);
+        if (next.held.empty()) next.from.clear();
+        return next;
+    };
+    const RangeObject now = write_until_done(range, smaller, deadline);
+    return now.moves == range.moves && now.is_confirmed ? ipam::difference(range.held, now.held)
+                                                        : std::vector<Interval>();
 }
 
 /// Somebody has deleted the record of a range before its blocks. Their nodes know the range, and give addresses.
@@ -333,7 +373,7 @@ RangeObject RangeRecords::confirmed(const Made& made, const base::Deadline& dead
         if (!written || written->version != self->version) {
             RangeObject collected = *self;
             try {
-                collected.held = held_by_others(*self, deadline);
+                collected.held = held_by_others(*self, Look::takes, deadline);
             } catch (const StoreError&) {
                 if (made.is_ours) (void)api_.remove(*self, deadline);
                 throw;

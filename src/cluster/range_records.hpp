@@ -7,6 +7,7 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/migrate.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -55,6 +56,12 @@ public:
                                     const base::Deadline& deadline);
     /// Leaves in `held` what other stores still have. Those who know an older list give less than they could.
     [[nodiscard]] RangeObject shrink(RangeObject range, const base::Deadline& deadline);
+    /// What other stores have no more of `held`, of a range whose move is confirmed and that sees_all() and
+    /// reaches_store(). Changes nothing.
+    [[nodiscard]] std::vector<ipam::Interval> find_gone(const RangeObject& range, const base::Deadline& deadline);
+    /// Takes that out of `held`: shrink() without a look at what a killed move may have left undone, so it needs fewer
+    /// rights. Returns what it has taken out.
+    [[nodiscard]] std::vector<ipam::Interval> release_gone(const RangeObject& range, const base::Deadline& deadline);
     /// An outside store that has the range leaves out what others still have: again, because who did it may have been
     /// killed in between.
     void leave_out(const RangeObject& range, const base::Deadline& deadline);
@@ -64,6 +71,8 @@ public:
     void require_sight(const RangeObject& range) const;
     /// Whether this process can look into all stores that the range comes from.
     [[nodiscard]] bool sees_all(const RangeObject& range) const;
+    /// Whether this process can change which addresses the range's store leaves out.
+    [[nodiscard]] bool reaches_store(const RangeObject& range) const;
     /// Throws if another range of the space overlaps that may not.
     void require_no_overlap(const RangeObject& range, const base::Deadline& deadline);
 
@@ -77,7 +86,11 @@ private:
         RangeObject range;
         bool is_ours = false; // else another node has made it at the same time
     };
-    [[nodiscard]] std::vector<ipam::Interval> held_by_others(const RangeObject& range, const base::Deadline& deadline);
+    enum class Look : std::uint8_t { takes, only_reads };
+    [[nodiscard]] std::vector<ipam::Interval> held_by_others(const RangeObject& range, Look look,
+                                                             const base::Deadline& deadline);
+    [[nodiscard]] std::vector<ipam::Interval> leases_outside(OutsideStore& outside, const RangeObject& range, Look look,
+                                                             const base::Deadline& deadline);
     [[nodiscard]] Moving moving(const RangeObject& range, const base::Deadline& deadline);
     template <class Change>
     [[nodiscard]] RangeObject write_until_done(RangeObject range, Change change, const base::Deadline& deadline);

@@ -61,7 +61,8 @@ std::string to_text(const std::vector<MigratedRange>& ranges, const std::vector<
         for (const std::string& holder : range.holders) text += fmt::format("    {}\n", printable(holder));
     }
     if (is_held && options.act == cluster::MigrateOptions::Act::moves)
-        text += "They can be given again when their pods are gone and this command has run again.\n";
+        text +=
+            "They can be given again when their pods are gone, and this command or `rdmanet ipam reconcile` has run.\n";
     for (const attach::LeaseMove& move : leases) text += printable(describe(move, options)) + "\n";
     return text + describe_rest(leases);
 }

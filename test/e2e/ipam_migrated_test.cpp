@@ -84,6 +84,10 @@ TEST_CASE("ipam check: pods keep addresses of pools and get some of blocks, and 
     CHECK(ipam_of(network, "check --pause 0").out == concat("2 leases, 1 block: ", kNoFaults));
 
     CHECK(del(first) == "");
+    const ProcessResult reconciled = run_process(
+        {"sh", "-c", concat(binary(), " ipam reconcile --dry-run --kubeconfig ", cluster(), "/admin.kubeconfig")});
+    CHECK_THAT(reconciled.out, Names(concat("would free ", address_of(result), " (", range, ")"), "old-store",
+                                     "store \"whereabouts\" has it no more"));
     CHECK(del(second) == "");
     ClusterNetworks::end_pod("first");
     ClusterNetworks::end_pod("second");

@@ -5,6 +5,7 @@
 //   FROM>TO, not confirmed        TO gives none yet: what other stores have is collected into `held`
 //   FROM>TO, confirmed, `held`    TO gives all addresses but those
 //   TO                            no other store has an address any more
+// From the third on, the next run of this command or of `rdmanet ipam reconcile` takes out of `held` what has gone.
 // FROM gives addresses until it knows, and these are in `held`, too: pools until they are marked, and nodes from the
 // blocks that they have. Leases stay where the journals of their attachments say, until their pods end. Whoever is
 // killed in between leaves one of these states, from which a node's next ADD and this command go on. The way back is

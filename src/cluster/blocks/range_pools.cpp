@@ -39,6 +39,16 @@ std::vector<Interval> RangePools::take(const Deadline& deadline) {
     return ipam::merged(std::move(held));
 }
 
+/// All pools were marked before the move was confirmed, and those that were made since give nothing to a node that does
+/// not look at the AddressRange.
+std::vector<Interval> RangePools::look(const Deadline& deadline) {
+    std::vector<Interval> held;
+    require_namespace(deadline);
+    for (const PoolHead& listed : list(deadline))
+        if (const auto pool = find(listed.name, deadline)) append(held, addresses_in(*pool));
+    return ipam::merged(std::move(held));
+}
+
 /// A node makes its pool before the AddressRange. Without one, this user looks into another namespace than nodes do.
 void RangePools::require_namespace(const Deadline& deadline) {
     const bool had_pools = std::find(range_.from.begin(), range_.from.end(), kInPools) != range_.from.end();

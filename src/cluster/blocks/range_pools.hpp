@@ -22,6 +22,9 @@ public:
     /// Unless the range is moving, there must be none: throws ipam::StoreError.
     [[nodiscard]] std::vector<ipam::Interval> take(const base::Deadline& deadline);
 
+    /// The same addresses, of a range that has moved. Marks nothing.
+    [[nodiscard]] std::vector<ipam::Interval> look(const base::Deadline& deadline);
+
     /// Throws if the range has been in pools and this user sees none of it.
     void require_namespace(const base::Deadline& deadline);
 

@@ -7,6 +7,7 @@
 #include "../whereabouts_api.hpp"
 #include "cluster_view.hpp"
 
+#include <rdmanet/cluster/migrate.hpp>
 #include <rdmanet/cluster/reconcile.hpp>
 #include <rdmanet/cluster/survey.hpp>
 
@@ -28,7 +29,8 @@ struct HeldRecord {
 /// Where things are held.
 struct Servers {
     kube::Api& api;
-    EtcdSession* etcd = nullptr; // if leases are there, too
+    EtcdSession* etcd = nullptr;     // if leases are there, too
+    OutsideStore* outside = nullptr; // the same etcd
 };
 
 struct Held {
@@ -51,6 +53,10 @@ struct Inventory {
 [[nodiscard]] Inventory read_records(const Servers& servers, const base::Deadline& deadline);
 [[nodiscard]] Inventory read_leases(const Servers& servers, const base::Deadline& deadline);
 [[nodiscard]] Inventory read_blocks(const Servers& servers, const base::Deadline& deadline);
+
+/// Addresses that the store of a range leaves out after a move, although the old store has them no more.
+void reconcile_ranges(kube::Api& api, OutsideStore* outside, ReconcileOptions::Act act, const base::Deadline& deadline,
+                      Reconciled& into);
 
 enum class GivenBack : std::uint8_t { yes, changed };
 

@@ -2,9 +2,11 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/etcd_outside.hpp>
 #include <rdmanet/http/pause.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -64,6 +66,7 @@ public:
                 else
                     free_those_seen_twice(domain, found, since + domain.apart.count());
             });
+        attempt([&] { reconcile_ranges(servers_.api, servers_.outside, options_.act, deadline_, into_); });
     }
 
 private:
@@ -190,9 +193,14 @@ Reconciled reconcile(kube::Api& api, std::optional<EtcdToReconcile> etcd, const 
     Reconciled result;
     result.seen.name_space = Survey(api).name_space();
     std::optional<EtcdSession> session;
-    if (etcd) session.emplace(std::move(etcd->client), etcd->prefix);
+    std::unique_ptr<OutsideStore> outside;
+    if (etcd) {
+        outside = make_etcd_outside(etcd->client, etcd->prefix);
+        session.emplace(std::move(etcd->client), etcd->prefix);
+    }
+    const Servers servers{.api = api, .etcd = session ? &*session : nullptr, .outside = outside.get()};
     try {
-        Reconciler({.api = api, .etcd = session ? &*session : nullptr}, options, deadline, result).run();
+        Reconciler(servers, options, deadline, result).run();
     } catch (const base::Error& error) {
         note_failure(error.what(), result);
     }

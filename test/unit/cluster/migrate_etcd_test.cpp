@@ -150,6 +150,36 @@ TEST_CASE_METHOD(EtcdMoves, "a range goes from pools to etcd, to blocks and back
     CHECK(in_etcd() == "whereabouts");
 }
 
+TEST_CASE_METHOD(EtcdMoves, "reconciling lets etcd and pools give what the other one has no more") {
+    if (!is_there()) return;
+    const auto outside = make_etcd_outside(client(), prefix_of_keys);
+    for (const char* pod : {"p1", "p2"}) REQUIRE(is_address(add_to_pool(pod)));
+    REQUIRE(move_to("etcd") == "moved 10.0.0.1-10.0.0.2");
+    REQUIRE(release_in_pool("p1") != "");
+    CHECK_THAT(reconcile_range(), Contains("kept: this command does not reach all stores of \"whereabouts>etcd\""));
+    CHECK(held_in_etcd() == 2);
+    CHECK(reconcile_range(ReconcileOptions::Act::only_looks, *admin, outside.get()) == "10.0.0.1");
+    CHECK(held_in_etcd() == 2);
+    CHECK(recorded() == R"(whereabouts>etcd ["10.0.0.1-10.0.0.2"])");
+    CHECK(reconcile_range(outside.get()) == "10.0.0.1");
+    CHECK(held_in_etcd() == 1);
+    CHECK(recorded() == R"(whereabouts>etcd ["10.0.0.2"])");
+    REQUIRE(add_to_etcd("e1", wanting(kRange, "10.0.0.1")) == "10.0.0.1/26");
+    REQUIRE(release_in_pool("p2") != "");
+    CHECK(reconcile_range(outside.get()) == "10.0.0.2");
+    CHECK(held_in_etcd() == 0);
+    CHECK(recorded() == "etcd");
+
+    REQUIRE(move_to("whereabouts") == "moved 10.0.0.1-10.0.0.1");
+    CHECK(reconcile_range(outside.get()) == "");
+    REQUIRE(release_in_etcd("e1") != "");
+    const auto other = make_etcd_outside(client(), "/rdmanet/nobody");
+    CHECK_THAT(reconcile_range(other.get()), Contains("kept: ") && Contains("this etcd has nothing of it below"));
+    CHECK(recorded() == R"(etcd>whereabouts ["10.0.0.1"])");
+    CHECK(reconcile_range(outside.get()) == "10.0.0.1");
+    CHECK(recorded() == "whereabouts");
+}
+
 TEST_CASE_METHOD(EtcdMoves, "a full range in etcd says how many addresses other stores still have") {
     if (!is_there()) return;
     kRange = "10.0.0.0/29";

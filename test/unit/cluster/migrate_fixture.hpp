@@ -3,7 +3,10 @@
 
 #include "blocks_fixture.hpp"
 
+#include "reconcile/held.hpp"
+
 #include <rdmanet/cluster/migrate.hpp>
+#include <rdmanet/cluster/reconcile.hpp>
 
 #include <functional>
 #include <memory>
@@ -110,6 +113,21 @@ public:
         });
         return text;
     }
+    /// What reconciling finds of the range: "ADDRESS", or "kept: WHY".
+    std::string reconcile_range(ReconcileOptions::Act act, kube::Api& api, OutsideStore* outside = nullptr) {
+        Reconciled result;
+        reconcile_ranges(api, outside, act, soon(), result);
+        std::string text;
+        for (const Left& left : result.freed)
+            if (left.object.starts_with(space + "-")) text += (text.empty() ? "" : " ") + left.address;
+        for (const Left& left : result.kept)
+            if (left.object.starts_with(space + "-")) text += "kept: " + left.why;
+        return text;
+    }
+    std::string reconcile_range(OutsideStore* outside = nullptr) {
+        return reconcile_range(ReconcileOptions::Act::frees, *admin, outside);
+    }
+
     /// Every object of the space, as the server has it.
     std::string everything() {
         std::string text;

@@ -118,7 +118,7 @@ public:
     [[nodiscard]] std::string text_of(const std::vector<Left>& all, Say say) const {
         std::string text;
         for (const Left& left : all)
-            if (left.kind != "AddressBlock" || left.object.starts_with(space))
+            if (!left.kind.starts_with("Address") || left.object.starts_with(space)) // those are in no namespace
                 text += (text.empty() ? "" : ", ") + left.address + " " + say(left);
         return text;
     }
