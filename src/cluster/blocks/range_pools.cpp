@@ -40,11 +40,12 @@ std::vector<Interval> RangePools::take(const Deadline& deadline) {
 }
 
 /// All pools were marked before the move was confirmed, and those that were made since give nothing to a node that does
-/// not look at the AddressRange.
+/// not look at the AddressRange. A node that is gone may register again, and its pods have their addresses all the
+/// time.
 std::vector<Interval> RangePools::look(const Deadline& deadline) {
     std::vector<Interval> held;
     require_namespace(deadline);
-    for (const PoolHead& listed : list(deadline))
+    for (const PoolHead& listed : list(deadline, Slices::all))
         if (const auto pool = find(listed.name, deadline)) append(held, addresses_in(*pool));
     return ipam::merged(std::move(held));
 }
@@ -61,10 +62,11 @@ void RangePools::require_namespace(const Deadline& deadline) {
 
 /// The name of a node's slice does not say where the name of the network ends and that of the node begins, so the
 /// cluster is asked for its nodes. A marked pool may have records: those of a range that was deleted while it moved.
-std::vector<PoolHead> RangePools::list(const Deadline& deadline) {
+std::vector<PoolHead> RangePools::list(const Deadline& deadline, Slices which) {
     std::optional<std::set<std::string>> nodes;
     const auto is_of_node = [&](const NodeSlice& slice) {
         if (!overlap(slice.subnet, range_.subnet)) return false;
+        if (which == Slices::all) return true;
         if (!nodes) nodes = api_.list_node_names(deadline);
         return nodes->contains(slice.node);
     };

@@ -22,14 +22,15 @@ public:
     /// Unless the range is moving, there must be none: throws ipam::StoreError.
     [[nodiscard]] std::vector<ipam::Interval> take(const base::Deadline& deadline);
 
-    /// The same addresses, of a range that has moved. Marks nothing.
+    /// The same addresses, of a range that has moved, and what may be a slice of a node that is gone. Marks nothing.
     [[nodiscard]] std::vector<ipam::Interval> look(const base::Deadline& deadline);
 
     /// Throws if the range has been in pools and this user sees none of it.
     void require_namespace(const base::Deadline& deadline);
 
     /// Those from which whereabouts or store "whereabouts" may give addresses of the range, without their records.
-    [[nodiscard]] std::vector<PoolHead> list(const base::Deadline& deadline);
+    enum class Slices : std::uint8_t { of_nodes, all };
+    [[nodiscard]] std::vector<PoolHead> list(const base::Deadline& deadline, Slices slices = Slices::of_nodes);
     /// The addresses of the range that the pool has, marked or not.
     [[nodiscard]] std::vector<ipam::Interval> addresses_in(const PoolHead& pool) const;
 

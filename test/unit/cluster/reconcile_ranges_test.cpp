@@ -75,6 +75,25 @@ TEST_CASE_METHOD(Moves, "reconciling changes no range that is half moved, or mov
     CHECK(recorded() == R"(whereabouts>blocks unconfirmed ["10.0.0.2"])");
 }
 
+TEST_CASE_METHOD(Moves, "reconciling keeps what a slice of a node that is gone still has") {
+    if (!is_there()) return;
+    REQUIRE(is_address(add_to_pool("p1")));
+    const std::string node = make_node("n1", "boot");
+    const std::string pool = space + "-" + node + "-10.0.0.16-28";
+    expect_done(
+        admin->create(kPoolsOfMoves,
+                      R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" +
+                          pool + R"("},"spec":{"range":"10.0.0.16/28","allocations":{"1":{"id":"c","podref":"a/b"}}}})",
+                      soon()));
+    REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1 10.0.0.17-10.0.0.17");
+    delete_node(node); // it may register again
+    REQUIRE(release_in_pool("p1") != "");
+    CHECK(reconcile_range() == "10.0.0.1");
+    CHECK(recorded() == R"(whereabouts>blocks ["10.0.0.17"])");
+    delete_object(kPoolsOfMoves + "/" + pool);
+    CHECK(reconcile_range() == "10.0.0.17");
+}
+
 TEST_CASE_METHOD(Moves, "reconciling keeps what it cannot look for") {
     if (!is_there()) return;
     REQUIRE(is_address(add_to_pool("p1")));
