@@ -150,9 +150,8 @@ void write_text(const std::string& path, const std::string& text) {
 /// last character of each word (inode numbers, names and topics).
 std::vector<std::string> damaged(const std::string& index) {
     std::vector<std::string> variants = {"", index.substr(0, index.size() / 2)};
-    std::string future = index;
-    future.replace(future.find(" 1 "), 3, " 2 ");
-    variants.push_back(std::move(future));
+    variants.push_back(index);
+    variants.back().insert(index.find(' ') + 1, "9"); // the number of the version comes first
     for (std::size_t line = 0; line < index.size(); line = index.find('\n', line) + 1) {
         std::string cut = index;
         variants.push_back(cut.erase(line, index.find('\n', line) + 1 - line));
