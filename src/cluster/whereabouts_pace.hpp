@@ -12,10 +12,4 @@ inline constexpr int kMostTries = 30;
 /// one hardly: as a rule there is just one other.
 void pause_before(int attempt, const base::Deadline& deadline);
 
-/// After a try that was lost, one of `lost_races` so far, and took so long.
-void let_others_go_first(int lost_races, base::Deadline::Clock::duration tried, const base::Deadline& deadline);
-
-/// A server that needs so long for a pool has many at once to serve.
-[[nodiscard]] bool is_busy(base::Deadline::Clock::duration read);
-
 } // namespace rdmanet::cluster

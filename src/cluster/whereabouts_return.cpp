@@ -3,9 +3,13 @@
 #include "tried.hpp"
 
 #include "whereabouts_pace.hpp"
+#include "whereabouts_records.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/ipam/errors.hpp>
+
+#include <algorithm>
+#include <iterator>
 
 namespace rdmanet::cluster {
 
@@ -41,13 +45,16 @@ void WhereaboutsReturn::unreserve(const std::string& name, IsOurs is_ours, const
 
 std::vector<PoolRecord> WhereaboutsReturn::give_back_own(const Place& place, const OwnerKey& key,
                                                          const base::Deadline& deadline) {
-    std::vector<PoolRecord> given_back;
-    const auto pool = api_.find_pool(place, deadline);
-    if (!pool) return given_back;
-    for (const PoolRecord& record : pool->records)
-        if (record.is_of(key.container_id, key.ifname) && give_back(place, record, deadline))
-            given_back.push_back(record);
-    return given_back;
+    pools_.wait_for_turn_if_crowded(place, deadline);
+    std::vector<PoolRecord> own;
+    if (const Pool* const pool = pools_.read(place, deadline))
+        std::copy_if(pool->records.begin(), pool->records.end(), std::back_inserter(own),
+                     [&](const PoolRecord& record) { return is_own(record, key); });
+    pools_.forget(place);
+    if (!own.empty() && !pools_.has_turn(place)) pools_.wait_for_turn_if_crowded(place, deadline);
+    std::erase_if(own, [&](const PoolRecord& record) { return !give_back(place, record, deadline); });
+    pools_.end_turn();
+    return own;
 }
 
 bool WhereaboutsReturn::give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {

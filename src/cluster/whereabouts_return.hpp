@@ -3,6 +3,7 @@
 
 #include "pool.hpp"
 #include "whereabouts_api.hpp"
+#include "whereabouts_pools.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/lease.hpp>
@@ -21,8 +22,8 @@ namespace rdmanet::cluster {
 class WhereaboutsReturn {
 public:
     /// With `has_open_claim`, only reservations that say their container are the owner's.
-    WhereaboutsReturn(WhereaboutsApi& api, std::string name_space, bool has_open_claim)
-        : api_(api), name_space_(std::move(name_space)), has_open_claim_(has_open_claim) {}
+    WhereaboutsReturn(WhereaboutsApi& api, WhereaboutsPools& pools, std::string name_space, bool has_open_claim)
+        : api_(api), pools_(pools), name_space_(std::move(name_space)), has_open_claim_(has_open_claim) {}
 
     /// All of the pool that the owner has. Each call throws ipam::StoreError.
     std::vector<PoolRecord> give_back_own(const Place& place, const ipam::OwnerKey& key,
@@ -42,6 +43,7 @@ private:
     [[noreturn]] void not_known(std::string_view what, const std::string& name) const;
 
     WhereaboutsApi& api_;
+    WhereaboutsPools& pools_;
     std::string name_space_;
     bool has_open_claim_;
 };

@@ -1,0 +1,157 @@
+#include "whereabouts_turn.hpp"
+
+#include "pool.hpp"
+
+#include <rdmanet/base/boot_memory.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/http/pause.hpp>
+#include <rdmanet/json/writer.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace rdmanet::cluster {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* kLeaseVersion = "coordination.k8s.io/v1";
+// A node that is alone waits less for a pool of the largest size.
+constexpr milliseconds kSlowRead{100};
+constexpr seconds kCrowdLasts{10};
+constexpr seconds kNotedAgain{2};
+// Whoever has one turn for longer was killed, or has a slow server.
+constexpr seconds kLongestTurn{4};
+constexpr milliseconds kMostOftenPolled{20};
+constexpr milliseconds kLeastOftenPolled{1000};
+
+std::string path_of(const std::string& name_space, const std::string& name = {}) {
+    return fmt::format("/apis/{}/namespaces/{}/leases{}{}", kLeaseVersion, name_space, name.empty() ? "" : "/", name);
+}
+
+std::string name_of_turn(const std::string& pool) {
+    return fmt::format("rdmanet-{}", pool);
+}
+
+std::string uid_of(const kube::Object& object) {
+    const auto metadata = object.content.root().find("metadata");
+    return metadata ? text_or_empty(*metadata, "uid") : std::string();
+}
+
+} // namespace
+
+Turn::Turn(Turn&& other) noexcept
+    : of_node_(std::move(other.of_node_)), api_(std::exchange(other.api_, nullptr)), path_(std::move(other.path_)),
+      uid_(std::move(other.uid_)) {}
+
+Turn& Turn::operator=(Turn&& other) noexcept {
+    if (this == &other) return *this;
+    end();
+    of_node_ = std::move(other.of_node_);
+    api_ = std::exchange(other.api_, nullptr);
+    path_ = std::move(other.path_);
+    uid_ = std::move(other.uid_);
+    return *this;
+}
+
+Turn::~Turn() {
+    end();
+}
+
+/// A Lease that stays is taken away by the next one who waits for it.
+void Turn::end() noexcept {
+    if (api_ == nullptr) return;
+    try {
+        (void)std::exchange(api_, nullptr)
+            ->remove(path_, {.uid = uid_, .resource_version = {}}, base::Deadline::in(kLongestTurn));
+    } catch (const base::Error&) {
+    }
+}
+
+Turn Turns::wait(const std::string& pool, const base::Deadline& deadline) const {
+    const base::Deadline half = deadline.at_most(deadline.remaining() / 2);
+    Turn turn;
+    turn.of_node_ = lock_node(pool, half);
+    if (is_crowded(pool)) wait_for_lease(turn, pool, half);
+    return turn;
+}
+
+base::FileLock Turns::lock_node(const std::string& pool, const base::Deadline& deadline) const try {
+    if (options_.state_directory.empty()) return {};
+    base::make_directories(options_.state_directory);
+    return {options_.state_directory + "/pools.lock", base::hash64(pool) >> 1U, "the turn at a pool", deadline};
+} catch (const base::Error&) {
+    return {};
+}
+
+/// False: somebody else has it. Without the right to it there are no turns.
+bool Turns::take_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const {
+    json::Writer lease;
+    lease.begin_object().member("apiVersion", kLeaseVersion).member("kind", "Lease").key("metadata").begin_object();
+    lease.member("name", name_of_turn(pool)).member("namespace", options_.name_space).end_object();
+    lease.key("spec").begin_object().member("holderIdentity", options_.holder).end_object().end_object();
+    const kube::Outcome made = api_.create(path_of(options_.name_space), lease.to_text(), deadline);
+    if (const auto* refused = std::get_if<kube::Refused>(&made)) return refused->why != kube::Refusal::already_exists;
+    turn.api_ = &api_;
+    turn.path_ = path_of(options_.name_space, name_of_turn(pool));
+    turn.uid_ = uid_of(std::get<kube::Object>(made));
+    return true;
+}
+
+void Turns::wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const try {
+    const auto begun = base::Deadline::Clock::now();
+    while (!take_lease(turn, pool, deadline)) {
+        note_crowd(pool);
+        wait_for_end(path_of(options_.name_space, name_of_turn(pool)), begun, deadline);
+        if (deadline.passed()) return;
+    }
+} catch (const base::Error&) { // the claim meets the same server, and says so
+}
+
+/// Those who wait for long are many, and one of them soon sees that the turn is over. The server answers from its
+/// memory.
+void Turns::wait_for_end(const std::string& path, base::Deadline::Clock::time_point begun,
+                         const base::Deadline& deadline) const {
+    std::string holder;
+    for (auto since = begun; !deadline.passed();) {
+        const auto waited = std::chrono::ceil<milliseconds>(base::Deadline::Clock::now() - begun);
+        http::pause(std::min(http::with_jitter(std::clamp(waited / 2, kMostOftenPolled, kLeastOftenPolled)),
+                             deadline.remaining()));
+        const kube::Outcome seen = api_.get(path + "?resourceVersion=0", deadline);
+        const auto* object = std::get_if<kube::Object>(&seen);
+        if (object == nullptr) return;
+        const std::string uid = uid_of(*object);
+        const auto now = base::Deadline::Clock::now();
+        if (std::exchange(holder, uid) != uid) since = now;
+        if (now - since < kLongestTurn) continue;
+        (void)api_.remove(path, {.uid = uid, .resource_version = {}}, deadline);
+        return;
+    }
+}
+
+void Turns::note_crowd(const std::string& pool) const {
+    if (options_.state_directory.empty()) return;
+    const base::BootMemory memory(options_.state_directory, options_.boot_id, "crowd", pool);
+    const auto since = base::parse_integer<std::int64_t>(memory.find().value_or(""));
+    const std::int64_t now = options_.clock();
+    if (!since || *since > now || now - *since >= kNotedAgain.count()) memory.note(fmt::format("{}", now));
+}
+
+void Turns::note_read(const std::string& pool, base::Deadline::Clock::duration took) const {
+    if (took >= kSlowRead) note_crowd(pool);
+}
+
+bool Turns::is_crowded(const std::string& pool) const {
+    if (options_.state_directory.empty()) return false;
+    const base::BootMemory memory(options_.state_directory, options_.boot_id, "crowd", pool);
+    const auto since = base::parse_integer<std::int64_t>(memory.find().value_or(""));
+    const std::int64_t now = options_.clock();
+    return since && *since <= now && now - *since < kCrowdLasts.count();
+}
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,73 @@
+// Turns at a pool. Many writes of one object at once cost the API server far more than the same writes one after the
+// other: it makes all of them at the same time, and each one that ends makes it begin the others anew. So processes
+// take turns: those of a node by a lock file, and nodes by a Lease object, once they notice that they are many. A turn
+// protects nothing, because every write names what it expects. Who can't have one goes on without.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/kube/api.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace rdmanet::cluster {
+
+/// Ends with this object.
+class Turn {
+public:
+    Turn() = default;
+    Turn(Turn&& other) noexcept;
+    Turn& operator=(Turn&& other) noexcept;
+    ~Turn();
+
+    /// Not only among the processes of this node.
+    [[nodiscard]] bool is_among_nodes() const { return api_ != nullptr; }
+
+private:
+    friend class Turns;
+    void end() noexcept;
+
+    base::FileLock of_node_;
+    kube::Api* api_ = nullptr; // nullptr: no Lease
+    std::string path_;
+    std::string uid_;
+};
+
+class Turns {
+public:
+    /// Of CLOCK_BOOTTIME, in seconds.
+    using Clock = std::function<std::int64_t()>;
+    struct Options {
+        std::string name_space; // of the Lease objects
+        std::string holder;     // what they say
+        std::string state_directory;
+        std::string boot_id;
+        Clock clock;
+    };
+    Turns(kube::Api& api, Options options) : api_(api), options_(std::move(options)) {}
+
+    /// Waits for the node's other processes and, if this node has noticed a crowd a moment ago, for other nodes. For at
+    /// most half of the time until `deadline`. The caller must have no other turn.
+    [[nodiscard]] Turn wait(const std::string& pool, const base::Deadline& deadline) const;
+
+    /// Another node has written the pool at the same time, or reading it took so long that many must be at it.
+    void note_crowd(const std::string& pool) const;
+    void note_read(const std::string& pool, base::Deadline::Clock::duration took) const;
+    [[nodiscard]] bool is_crowded(const std::string& pool) const;
+
+private:
+    [[nodiscard]] base::FileLock lock_node(const std::string& pool, const base::Deadline& deadline) const;
+    [[nodiscard]] bool take_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const;
+    void wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const;
+    void wait_for_end(const std::string& path, base::Deadline::Clock::time_point begun,
+                      const base::Deadline& deadline) const;
+
+    kube::Api& api_;
+    Options options_;
+};
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,164 @@
+// Nodes that write one pool at once take turns.
+#include "relay.hpp"
+#include "subnet.hpp"
+#include "whereabouts_turn.hpp"
+
+#include "unit/ipam/fixture.hpp"
+
+#include <rdmanet/json/writer.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <memory>
+
+using namespace rdmanet;
+using namespace rdmanet::cluster;
+using namespace rdmanet::cluster::test;
+
+namespace {
+
+constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+constexpr std::int64_t kNow = 1000;
+
+class InCrowd : public Subnet {
+public:
+    /// A store whose node has just noticed other nodes at the pool.
+    [[nodiscard]] std::unique_ptr<WhereaboutsStore> in_crowd(kube::Api& its_api) {
+        WhereaboutsStore::Options own = options({kRange});
+        own.state_directory = directory.path();
+        own.node.name = "crowded";
+        own.node.boot_id = "boot";
+        turns(its_api, ipam::system_time().boot).note_crowd(pool_of_case());
+        return std::make_unique<WhereaboutsStore>(its_api, own);
+    }
+    [[nodiscard]] Turns turns(kube::Api& its_api, std::int64_t now) const {
+        return {its_api,
+                {.name_space = "kube-system",
+                 .holder = "another",
+                 .state_directory = directory.path(),
+                 .boot_id = "boot",
+                 .clock = [now] { return now; }}};
+    }
+    [[nodiscard]] std::string pool_of_case() const { return pool_name({.space = space, .subnet = prefix(kRange)}); }
+    [[nodiscard]] std::string lease_path() const { return std::string(kLeases) + "/rdmanet-" + pool_of_case(); }
+
+    /// What whoever is killed in its turn leaves.
+    void leave_lease() const {
+        json::Writer lease;
+        lease.begin_object().member("apiVersion", "coordination.k8s.io/v1").member("kind", "Lease").key("metadata");
+        lease.begin_object().member("name", "rdmanet-" + pool_of_case()).end_object().key("spec").begin_object();
+        lease.member("holderIdentity", "killed").end_object().end_object();
+        REQUIRE(std::holds_alternative<kube::Object>(connect("admin")->create(kLeases, lease.to_text(), soon())));
+    }
+    [[nodiscard]] bool has_lease() const {
+        return std::holds_alternative<kube::Object>(connect("admin")->get(lease_path(), soon()));
+    }
+    /// The place of the first request that begins so.
+    static std::ptrdiff_t place_of(const std::vector<std::string>& requests, const std::string& beginning) {
+        return std::find_if(requests.begin(), requests.end(),
+                            [&](const std::string& request) { return request.starts_with(beginning); }) -
+               requests.begin();
+    }
+
+    const ipam::test::TemporaryDirectory directory;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(InCrowd, "a node alone at a pool asks for no turn") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    const auto its_api = relay.connect();
+    WhereaboutsStore::Options own = options({kRange});
+    own.state_directory = directory.path();
+    WhereaboutsStore alone(*its_api, own);
+    CHECK(text_of(alone.reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+    CHECK(text_of(alone.release(owner("a", "p").key, soon())) == "10.0.0.1/29");
+    for (const std::string& request : relay.take_requests()) CHECK(request.find(kLeases) == std::string::npos);
+}
+
+TEST_CASE_METHOD(InCrowd, "in a crowd, the pool is read and written within a turn, which then ends") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    const auto its_api = relay.connect();
+    const auto crowded = in_crowd(*its_api);
+    CHECK(crowded->find_predecessors(owner("a", "p"), soon()).empty());
+    CHECK(text_of(crowded->reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+    const auto requests = relay.take_requests();
+    const auto begins = place_of(requests, std::string("POST ") + kLeases);
+    const auto writes = place_of(requests, std::string("PATCH ") + kObjects);
+    const auto ends = place_of(requests, "DELETE " + lease_path());
+    CHECK(begins < writes);
+    CHECK(writes < ends);
+    CHECK(ends < static_cast<std::ptrdiff_t>(requests.size()));
+    const auto is_read = [](const std::string& request) { return request.starts_with(std::string("GET ") + kObjects); };
+    CHECK(std::count_if(requests.begin(), requests.begin() + begins, is_read) == 0);
+
+    CHECK(text_of(crowded->release(owner("a", "p").key, soon())) == "10.0.0.1/29");
+    const auto returning = relay.take_requests();
+    CHECK(place_of(returning, std::string("POST ") + kLeases) == 0);
+    CHECK_FALSE(has_lease());
+}
+
+TEST_CASE_METHOD(InCrowd, "the turn of a node that was killed ends without it") {
+    if (!is_there()) return;
+    leave_lease();
+    const auto crowded = in_crowd(*api);
+    CHECK(text_of(crowded->reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+    CHECK_FALSE(has_lease());
+}
+
+TEST_CASE_METHOD(InCrowd, "a turn that is given back by its holder is the next one's") {
+    if (!is_there()) return;
+    auto first = std::make_optional(turns(*api, kNow));
+    first->note_crowd(pool_of_case());
+    auto held = std::make_optional(first->wait(pool_of_case(), soon()));
+    CHECK(held->is_among_nodes());
+    CHECK(has_lease());
+    held.reset();
+    CHECK_FALSE(has_lease());
+    CHECK(first->wait(pool_of_case(), soon()).is_among_nodes());
+}
+
+TEST_CASE_METHOD(InCrowd, "without the right to take turns, claims go on without") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    const auto its_api = relay.connect();
+    relay.replace_answers([](const std::string& request) -> std::optional<http::Response> {
+        if (request.find(kLeases) == std::string::npos) return std::nullopt;
+        http::Response refused;
+        refused.status = 403;
+        refused.body = R"({"kind":"Status","message":"leases is forbidden"})";
+        return refused;
+    });
+    const auto crowded = in_crowd(*its_api);
+    CHECK(text_of(crowded->reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+}
+
+TEST_CASE_METHOD(InCrowd, "a crowd is noticed by slow reads, and is over ten seconds after the last one") {
+    if (!is_there()) return;
+    const auto at = [&](std::int64_t now) { return turns(*api, now); };
+    at(kNow).note_read(pool_of_case(), 99ms);
+    CHECK_FALSE(at(kNow).is_crowded(pool_of_case()));
+    at(kNow).note_read(pool_of_case(), 100ms);
+    CHECK(at(kNow).is_crowded(pool_of_case()));
+    CHECK_FALSE(at(kNow).is_crowded("another-pool"));
+    CHECK(at(kNow + 9).is_crowded(pool_of_case()));
+    CHECK_FALSE(at(kNow + 10).is_crowded(pool_of_case()));
+    at(kNow + 9).note_crowd(pool_of_case());
+    CHECK(at(kNow + 18).is_crowded(pool_of_case()));
+}
+
+TEST_CASE_METHOD(Subnet, "overlapping ranges of one network give an attachment two addresses") {
+    if (!is_there()) return;
+    const std::string wider = "10.0.0.0/28";
+    WhereaboutsStore both(*api, options({kRange, wider}));
+    const auto reserve_both = [&] {
+        return text_of(both.reserve(owner("a", "p"), {claim(kRange), claim(wider)}, soon()));
+    };
+    CHECK(reserve_both() == "10.0.0.1/29 10.0.0.2/28");
+    CHECK(reserve_both() == "10.0.0.1/29 10.0.0.2/28");
+    CHECK(text_of(both.release(owner("a", "p").key, soon())) == "10.0.0.1/29 10.0.0.2/28");
+    CHECK(reservation("10.0.0.2").empty());
+}
