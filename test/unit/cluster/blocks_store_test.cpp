@@ -155,6 +155,28 @@ TEST_CASE_METHOD(Blocks, "after a reboot a node goes on with its blocks, once th
     for (const ipam::Block& block : a->file->blocks(soon())) CHECK(block.boot_id == "boot-a2");
 }
 
+TEST_CASE_METHOD(Blocks, "the blocks of another machine that was this Node are not taken, unless its id is not known") {
+    if (!is_there()) return;
+    auto a = node("a");
+    const std::string first = a->reserve("c", {claim(kRange)});
+    const std::string before = blocks();
+    const std::string machine = GENERATE("", "another");
+    TestNode b(*this, a->name(), "boot-of-b");
+    b.machine_id = machine;
+    report_machine(a->name(), machine);
+    report_boot(a->name(), b.boot());
+    const std::string second = b.reserve("new", {claim(kRange)});
+    CHECK_THAT(second, Contains("/24"));
+    if (machine.empty()) {
+        CHECK(blocks() == before);
+        return;
+    }
+    CHECK_FALSE(prefix(before.substr(0, before.find(' '))).contains(prefix(second).address()));
+    b.now.boot += 600;
+    b.store->settle(kIdleBlock, soon());
+    CHECK_THAT(blocks(), Contains(before) && Contains(", "));
+}
+
 TEST_CASE_METHOD(Blocks, "a block of this boot that the file does not know is left alone") {
     if (!is_there()) return;
     auto a = node("a");
