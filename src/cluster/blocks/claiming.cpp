@@ -190,8 +190,10 @@ bool NodeBlocks::find_out(const Block& claiming, const Deadline& deadline) {
         return true;
     }
     const std::int64_t waited = file_.now().boot - claiming.since;
-    // It may still apply. Then another look finds it.
-    if (!object && waited >= 0 && waited < kSettled.count()) return false;
+    // It may still apply: a creation while there is none, a change while the version is what it tests. Then another look
+    // finds it.
+    const bool may_apply = claiming.version.empty() ? !object : object && object->version == claiming.version;
+    if (may_apply && waited >= 0 && waited < kSettled.count()) return false;
     file_.remove(claiming, deadline);
     return false;
 }

@@ -4,7 +4,6 @@
 #include "../held.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/rollback.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -111,15 +110,15 @@ void NodeBlocks::mark(BlockObject& object, std::optional<std::int64_t> missing_s
 }
 
 /// Its node is gone as of this version, and may be back at a later time: what is not taken now must be judged anew. So
-/// the file does not say that it was this node's: a call after one that was killed here would take or delete it.
+/// the file does not say that it was this node's: a call after one that was killed here would take or delete it. A
+/// request without an answer stays written down, and the version says whether it may still apply.
 bool NodeBlocks::take_once(BlockObject object, const Deadline& deadline) {
-    const Block known = block_of(object, BlockState::claiming);
-    base::Rollback rollback([](const std::string&, const char*) {});
-    rollback.on_failure("forget the block", [&] { file_.remove(known, deadline); });
+    Block known = block_of(object, BlockState::claiming);
+    known.since = file_.now().boot;
     object.missing_since.reset();
-    if (!take(known, object, deadline)) return false;
-    rollback.commit();
-    return true;
+    if (take(known, object, deadline)) return true;
+    file_.remove(known, deadline);
+    return false;
 }
 
 std::string NodeBlocks::describe_holders(const std::vector<Block>& own, const std::vector<BlockObject>& others) const {
