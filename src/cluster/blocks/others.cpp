@@ -21,8 +21,9 @@ using ipam::Interval;
 constexpr int kMostMarked = 16; // blocks of nodes that are gone, by one call
 constexpr std::size_t kMostNodesNamed = 5;
 constexpr std::size_t kMostNodesAsked = 4; // one by one
-// A mark that is older was made when the node was gone an earlier time.
-constexpr std::chrono::minutes kOldMark{10};
+// A mark that is older was made when the node was gone an earlier time. Whoever looks while a node is there removes its
+// mark, and so does the node when it writes its new UID. But few ask for some ranges, so the two looks may be far apart.
+constexpr std::chrono::hours kOldMark{24};
 
 } // namespace
 
@@ -36,7 +37,8 @@ NodeBlocks::Search NodeBlocks::search_among_others(const BlockRange& range, cons
     std::erase_if(blocks, [&](const BlockObject& object) {
         return object.space != range.space || object.range != range.subnet || !is_useful(object.block, usable);
     });
-    const std::vector<Block> known = file_.blocks(deadline);
+    std::vector<Block> known = file_.blocks(deadline);
+    std::erase_if(known, [&](const Block& block) { return block.space != range.space || block.range != range.subnet; });
     const auto is_known = [&](const BlockObject& object) {
         return std::any_of(known.begin(), known.end(), [&](const Block& block) {
             return block.space == object.space && block.prefix == object.block;

@@ -113,6 +113,7 @@ TEST_CASE_METHOD(Answers, "a full range is not searched at every ADD, but when a
     auto b = node_behind(relay, "b");
     CHECK_THAT(say(*a, "c0", {claim(kRange)}), Contains("/30"));
     CHECK_THAT(say(*b, "d0", {claim(kRange)}), Contains("/30"));
+    CHECK_THAT(say(*b, "elsewhere", {claim("10.1.0.0/24")}), Contains("/24")); // is none of this range
     CHECK_THAT(say(*b, "d1", {claim(kRange)}), Contains("exhausted; this node holds 1 block, node " + a->name()));
     (void)relay.take_requests();
     for (int number = 0; number < 3; ++number)
@@ -134,7 +135,6 @@ TEST_CASE_METHOD(Answers, "a full range is not searched at every ADD, but when a
     CHECK(!relay.take_requests().empty());
 }
 
-TEST_CASE_METHOD(Answers, "an answer that is not JSON is the server's trouble, and a write may have been done") {
 TEST_CASE_METHOD(Answers, "a node that is too slow for block after block does not call the range full") {
     if (!is_there()) return;
     const std::string range = "10.0.0.0/25"; // 24 blocks of four, then small ones
@@ -154,6 +154,7 @@ TEST_CASE_METHOD(Answers, "a node that is too slow for block after block does no
     CHECK_THAT(say(*b, "d", {claim(range)}), Contains("/25"));
 }
 
+TEST_CASE_METHOD(Answers, "an answer that is not JSON is the server's trouble, and a write may have been done") {
     if (!is_there()) return;
     Relay relay("rdmanet");
     auto a = node_behind(relay, "a");
