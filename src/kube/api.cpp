@@ -30,8 +30,7 @@ std::string member_of(const std::string& body, std::string_view key) try {
 
 /// Whatever answers there may repeat the request.
 std::string without_credentials(std::string text, const Access& access) {
-    const std::string_view all = access.authorization; // "Bearer TOKEN"
-    return base::without_secret(std::move(text), all.substr(all.find(' ') + 1));
+    return base::without_authorization(std::move(text), access.authorization);
 }
 
 Refusal refusal_of(unsigned status, const std::string& body) {
