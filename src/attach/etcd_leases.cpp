@@ -58,6 +58,7 @@ std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Nod
                                  .node_name = where.node_name.empty() ? host_name() : where.node_name,
                                  .boot_id = node.boot_id,
                                  .spaces = spaces_of(where),
+                                 .are_spaces_guessed = where.are_pools_guessed,
                                  .before_claim = std::move(before_claim),
                                  .warn = [&node](const std::string& text) { node.log.warn(text); },
                                  .has_open_claim = where.has_open_claim};

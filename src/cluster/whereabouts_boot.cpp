@@ -48,10 +48,7 @@ bool is_this_machine(const NodeObject& object, const ThisNode& node) {
 /// Made by this machine, in an earlier boot. A name alone never counts.
 bool is_left(const Reservation& reservation, const ThisNode& node) {
     const ThisNode& maker = reservation.maker;
-    const bool is_same_machine =
-        (!node.uid.empty() && maker.uid == node.uid) ||
-        (maker.name == node.name && !node.machine_id.empty() && maker.machine_id == node.machine_id);
-    return is_same_machine && !maker.boot_id.empty() && maker.boot_id != node.boot_id &&
+    return is_same_machine(maker, node) && !maker.boot_id.empty() && maker.boot_id != node.boot_id &&
            reservation.container_id.has_value();
 }
 

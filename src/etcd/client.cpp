@@ -135,7 +135,7 @@ public:
                 }
                 auto& trouble = std::get<Trouble>(outcome);
                 if (trouble.is_answer) heard = Failure::Heard::from_etcd;
-                wait = std::max<milliseconds>(wait, trouble.retry_after);
+                wait = std::max(wait, http::not_before(trouble.retry_after));
                 if (trouble.was_silent) silent_[current_] = trouble.text;
                 if (transaction.changes() && trouble.may_have_been_done) {
                     next_endpoint();

@@ -5,6 +5,7 @@
 #include "tls.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/secret.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/http/pause.hpp>
 
@@ -66,13 +67,15 @@ std::string read_head(Socket& socket, const base::Deadline& deadline) {
     return head;
 }
 
-/// "HTTP/1.1 200 Connection established" (RFC 9112, section 4).
-void require_tunnel(std::string_view head) {
+/// "HTTP/1.1 200 Connection established" (RFC 9112, section 4). `authorization`: what the proxy may repeat.
+void require_tunnel(std::string_view head, std::string_view authorization) {
     const std::string_view line = head.substr(0, head.find("\r\n"));
     if (!line.starts_with("HTTP/1.")) throw Failure{Stage::http, "it did not answer with a header of HTTP"};
     const std::string_view status = line.substr(std::min(line.find(' '), line.size()));
     if (!status.starts_with(" 2"))
-        throw Failure{Stage::http, fmt::format("it refuses to connect: {}", base::quoted(line))};
+        throw Failure{Stage::http,
+                      fmt::format("it refuses to connect: {}",
+                                  base::quoted(base::without_authorization(std::string(line), authorization)))};
 }
 
 } // namespace
@@ -146,7 +149,7 @@ private:
                                      proxy.authorization.empty() ? "" : "Proxy-Authorization: ", proxy.authorization,
                                      proxy.authorization.empty() ? "" : "\r\n"),
                          deadline);
-        require_tunnel(read_head(socket, deadline));
+        require_tunnel(read_head(socket, deadline), proxy.authorization);
         return socket;
     } catch (const Failure& failure) {
         throw Failure{failure.stage, fmt::format("proxy {}: {}", proxy.url, failure.why), failure.is_silence};

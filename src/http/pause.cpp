@@ -21,6 +21,10 @@ milliseconds any_part_of(milliseconds longest) {
     return milliseconds(random % static_cast<std::uint32_t>(longest.count() + 1));
 }
 
+milliseconds not_before(milliseconds shortest) {
+    return shortest + any_part_of(shortest / 2);
+}
+
 void pause(milliseconds duration) {
     timespec left{.tv_sec = duration.count() / 1000, .tv_nsec = duration.count() % 1000 * 1'000'000};
     while (::nanosleep(&left, &left) != 0) {

@@ -73,7 +73,7 @@ std::span<const KnownKey> idle_keys(const json::Reader& ipam) {
     const std::string name = store && store->is_string() ? store->string() : "";
     if (name == "node") return kIdleOnNode;
     if (name == "etcd") return kIdleInEtcd;
-    if (name == "whereabouts") return kIdleInKubernetes;
+    if (name == "whereabouts" || name == "blocks") return kIdleInKubernetes;
     return {};
 }
 

@@ -30,8 +30,7 @@ std::string member_of(const std::string& body, std::string_view key) try {
 
 /// Whatever answers there may repeat the request.
 std::string without_credentials(std::string text, const Access& access) {
-    const std::string_view all = access.authorization; // "Bearer TOKEN"
-    return base::without_secret(std::move(text), all.substr(all.find(' ') + 1));
+    return base::without_authorization(std::move(text), access.authorization);
 }
 
 Refusal refusal_of(unsigned status, const std::string& body) {
@@ -108,8 +107,8 @@ Outcome Api::ask(const http::Request& request, const base::Deadline& deadline) {
                                                          [&] { return client_.ask(complete, deadline); });
         if (response.status / 100 == 2)
             return Object{.content = parsed(request, response), .size = response.body.size(), .date = response.date};
-        const milliseconds wait = std::max<milliseconds>(http::with_jitter(kShortestPause * (1 << attempt)),
-                                                         response.retry_after.value_or(std::chrono::seconds(0)));
+        const milliseconds wait = std::max(http::with_jitter(kShortestPause * (1 << attempt)),
+                                           http::not_before(response.retry_after.value_or(std::chrono::seconds(0))));
         if (!response.is_sent_away() || attempt == kMostTries || wait >= deadline.remaining())
             return refused(request, response, watch);
         http::pause(wait);

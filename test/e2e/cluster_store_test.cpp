@@ -409,10 +409,9 @@ TEST_CASE("the first ADD of a boot gives back what the pods of this node had bef
         calls.push_back(call);
     }
     for (const PluginCall& call : {calls[0], calls[1], calls[2]}) (void)add(call);
-    // As if 1 and 2 had been given in an earlier boot, and 2 to another machine of this name. The state directory is new.
+    // As if 1 and 2 had been given in an earlier boot, and 2 by another machine with this Node. The state directory is new.
     set_annotation("10.31.16.1", "boot-id", "earlier");
     set_annotation("10.31.16.2", "boot-id", "earlier");
-    set_annotation("10.31.16.2", "node-uid", "another");
     set_annotation("10.31.16.2", "machine-id", "another");
     shell("mkdir /run/before-the-boot && mv /run/rdmanet/attachments/c[23]* /run/before-the-boot/ && rm -r "
           "/run/rdmanet/* && "

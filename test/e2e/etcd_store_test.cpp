@@ -163,6 +163,19 @@ TEST_CASE("an etcd that is away owes nobody an interface: DEL succeeds, and gc g
     CHECK(records_left() == "");
 }
 
+TEST_CASE("a DEL whose record is lost finds the addresses of a network_name that the network has no more", "[etcd]") {
+    NEEDS(etcd_lacks().empty(), etcd_lacks());
+    const std::string prefix = "/rdmanet/e2e-edited";
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, prefix, "'range':'10.47.0.0/24','network_name':'before'");
+    const std::string result = add(call);
+    shell("rm /run/rdmanet/attachments/*");
+    CHECK(del(after(shared_call(stage.pod, prefix, "'range':'10.48.0.0/24','network_name':'now'"), result)) == "");
+    CHECK(keys_below(prefix) == "");
+    CHECK(records_left() == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("an etcd that is stopped for longer than a deadline, killed and started costs no address", "[etcd]") {
     NEEDS(etcd_lacks().empty(), etcd_lacks());
     const std::string prefix = "/rdmanet/e2e-stopped";

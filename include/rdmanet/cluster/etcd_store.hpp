@@ -37,6 +37,9 @@ struct EtcdOptions {
     std::string boot_id;
     /// Address spaces in which an attachment may have leases. list_all() reads these.
     std::vector<std::string> spaces;
+    /// These are the configuration's, because the record of the attachment is lost. So find() and release() also look in
+    /// those in which this node has something for its container.
+    bool are_spaces_guessed = false;
     /// Writes down that an address is about to be claimed. When it returns, the claim may be sent.
     std::function<void(const ipam::Lease&)> before_claim;
     std::function<void(const std::string&)> warn;

@@ -12,6 +12,9 @@ namespace rdmanet::http {
 /// Anything up to `longest`: of many who want one thing, few come at a time.
 [[nodiscard]] std::chrono::milliseconds any_part_of(std::chrono::milliseconds longest);
 
+/// `shortest` to one and a half of it: a server says the same time to all whom it sends away.
+[[nodiscard]] std::chrono::milliseconds not_before(std::chrono::milliseconds shortest);
+
 void pause(std::chrono::milliseconds duration);
 
 /// For the text of a failure.

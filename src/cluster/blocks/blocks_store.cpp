@@ -5,9 +5,11 @@
 #include "left_alone.hpp"
 #include "node_blocks.hpp"
 
+#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <map>
@@ -40,10 +42,13 @@ public:
             if (deadline.passed())
                 throw base::TimeoutError(fmt::format("waited for a block of addresses, for which other nodes compete{}",
                                                      tried_at(options_.api().server(), watch)));
-            if (!lock)
-                lock = lock_requests(deadline); // perhaps another process of this node gets a block just now
-            else
+            if (!lock) { // perhaps another process of this node gets a block just now
+                const std::int64_t since = ipam::system_time().boot;
+                lock = lock_requests(deadline);
+                heard_ = silence_since(since, watch);
+            } else {
                 search(claims, none->claim, deadline);
+            }
         }
     }
 
@@ -133,7 +138,35 @@ public:
 
 private:
     [[nodiscard]] base::FileLock lock_requests(const base::Deadline& deadline) const {
-        return {fmt::format("{}/blocks.lock", options_.state_directory), 0, "the blocks of this node", deadline};
+        const http::Stopwatch watch;
+        try {
+            return {fmt::format("{}/blocks.lock", options_.state_directory), 0, "the blocks of this node", deadline};
+        } catch (const base::LockTimeout& error) {
+            throw base::LockTimeout(
+                fmt::format("{}, which asks for them{}", error.what(), tried_at(options_.api().server(), watch)));
+        }
+    }
+
+    /// Of the API server, as a call of this node has found it: when, in seconds of the boot, and the error.
+    [[nodiscard]] base::BootMemory silence() const {
+        return {options_.state_directory, options_.boot_id, "blocks-silent", options_.kubeconfig};
+    }
+
+    /// What the calls before this one, which it has waited for, have found. It would wait as long for the same server.
+    [[nodiscard]] std::optional<StoreError> silence_since(std::int64_t since, const http::Stopwatch& watch) const {
+        const auto noted = silence().find();
+        if (!noted) return std::nullopt;
+        const std::size_t space = std::min(noted->find(' '), noted->size());
+        const auto when = base::parse_integer<std::int64_t>(noted->substr(0, space));
+        if (!when || *when <= since) return std::nullopt;
+        return StoreError(StoreError::Kind::unreachable,
+                          fmt::format("{}, as another call of this node has found; this one has waited for it for {}",
+                                      noted->substr(std::min(space + 1, noted->size())), watch.text()));
+    }
+
+    void note_silence(const StoreError& error, std::int64_t begun) const {
+        const std::int64_t now = ipam::system_time().boot;
+        if (error.unreachable() && now - begun > 1) silence().note(fmt::format("{} {}", now, error.what()));
     }
 
     /// An address that the configuration sets is in a range of the same network if one has it.
@@ -168,12 +201,16 @@ private:
                                                 describe_held(held_of(claims[at], deadline))};
             return;
         }
+        const std::int64_t begun = ipam::system_time().boot;
         try {
+            if (heard_) throw StoreError(*heard_);
             BlocksApi api(options_.api());
             NodeBlocks::Search search = NodeBlocks(api, file_, options_).acquire(in_its_range(claims, at), deadline);
+            silence().forget(); // whoever waits for this call need not take it for silent
             if (!search.found) file_.set_full(claims[at], deadline);
             if (!search.found) searched_[at] = Exhausted{.claim = at, .detail = std::move(search.detail)};
         } catch (const StoreError& error) {
+            if (!heard_) note_silence(error, begun);
             // The node may still have addresses: those of dead pods, and those that rest.
             searched_[at] = Exhausted{.claim = at, .detail = {}, .refusal = error};
         }
@@ -187,6 +224,7 @@ private:
     std::shared_ptr<ipam::BlockFile> its_file_;
     ipam::BlockFile& file_;
     Options options_;
+    std::optional<StoreError> heard_;           // of the server, by calls that this one has waited for
     std::map<std::size_t, Exhausted> searched_; // by claim: one search of the cluster is enough for one ADD
 };
 

@@ -1,6 +1,8 @@
 // How a node gets a block: a new one, or one that it has had.
 #include "node_blocks.hpp"
 
+#include "../tried.hpp"
+
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 
@@ -62,6 +64,7 @@ private:
 /// begins where the node's name says, so that nodes which start together don't meet.
 bool NodeBlocks::claim_new(const BlockRange& range, const ipam::BlockCut& cut, const ipam::Claim& claim,
                            const Deadline& deadline) {
+    const http::Stopwatch watch;
     (void)learn_node_uid(deadline);
     const std::vector<Interval> all = cut.blocks_with(claim.usable);
     const Uint128 largest = cut.count_of_largest();
@@ -100,14 +103,21 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::BlockCut& cut, c
             is_informed = true;
         }
         // Each step but these tries is over a block that is taken.
-        for (Uint128 step = 0; step < count && tries < kInformedTries; ++step) {
+        for (Uint128 step = 0; step < count; ++step) {
             const IpPrefix block = cut.at(candidates.at((start + step) % count));
             if (!taken.insert(object_name(range.space, block)).second) continue;
-            ++tries;
+            if (tries++ == kInformedTries) has_lost_races(range, watch);
             if (try_to_create(range, block, deadline)) return true;
         }
     }
     return false;
+}
+
+/// Throws: the range may have free blocks, so it is not full.
+void NodeBlocks::has_lost_races(const BlockRange& range, const http::Stopwatch& watch) const {
+    throw StoreError(StoreError::Kind::temporary,
+                     fmt::format("lease store: other nodes were faster {} times to take a block of range {}{}",
+                                 kInformedTries, range.subnet, tried_at(options_.api().server(), watch)));
 }
 
 bool NodeBlocks::try_to_create(const BlockRange& range, const IpPrefix& block, const Deadline& deadline) {
@@ -180,8 +190,10 @@ bool NodeBlocks::find_out(const Block& claiming, const Deadline& deadline) {
         return true;
     }
     const std::int64_t waited = file_.now().boot - claiming.since;
-    // It may still apply. Then another look finds it.
-    if (!object && waited >= 0 && waited < kSettled.count()) return false;
+    // It may still apply: a creation while there is none, a change while the version is what it tests. Then another look
+    // finds it.
+    const bool may_apply = claiming.version.empty() ? !object : object && object->version == claiming.version;
+    if (may_apply && waited >= 0 && waited < kSettled.count()) return false;
     file_.remove(claiming, deadline);
     return false;
 }

@@ -122,10 +122,9 @@ bool NodeBlocks::may_go_on_with(const BlockObject& object, const Deadline& deadl
 /// If the file is a new one in the same boot, the journal must show leases in the block: then it shows all of them.
 NodeBlocks::Verdict NodeBlocks::judge(const BlockObject& object, const std::vector<ipam::Lease>& leases) const {
     if (object.lease_file == file_id_) return Verdict::ours; // its answer may have been lost for long
-    const bool is_same_machine =
-        object.node.uid == node_uid_ || (object.node.name == options_.node_name && !options_.machine_id.empty() &&
-                                         object.node.machine_id == options_.machine_id);
-    if (!is_same_machine) return Verdict::anothers;
+    const NodeMark self{
+        .name = options_.node_name, .uid = node_uid_, .machine_id = options_.machine_id, .boot_id = options_.boot_id};
+    if (!is_same_machine(object.node, self)) return Verdict::anothers;
     if (object.node.boot_id != options_.boot_id) return Verdict::ours;
     const bool is_whole =
         has_lease_in(object, leases) && !(options_.has_unreadable_records && options_.has_unreadable_records());

@@ -6,6 +6,7 @@
 #include "blocks_api.hpp"
 
 #include <rdmanet/cluster/blocks_store.hpp>
+#include <rdmanet/http/pause.hpp>
 #include <rdmanet/ipam/block_cut.hpp>
 
 #include <optional>
@@ -108,6 +109,7 @@ private:
     // claiming.cpp
     [[nodiscard]] bool claim_new(const BlockRange& range, const ipam::BlockCut& cut, const ipam::Claim& claim,
                                  const Deadline& deadline);
+    [[noreturn]] void has_lost_races(const BlockRange& range, const http::Stopwatch& watch) const;
     [[nodiscard]] bool try_to_create(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
     [[nodiscard]] bool go_on_with(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
     void open(const BlockObject& own, const Deadline& deadline);

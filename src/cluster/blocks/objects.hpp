@@ -74,6 +74,17 @@ struct NodeMark {
     friend bool operator==(const NodeMark&, const NodeMark&) = default;
 };
 
+/// Whether what `maker` says of itself is this node, whichever Node object it has by now. A Node object belongs to a
+/// name: kubelet takes it over on a machine that was installed anew, and on another one of that name (kubelet,
+/// tryRegisterWithAPIServer()). Both have another machine id then, and the pods of the other one may live.
+template <class Maker, class Node>
+[[nodiscard]] bool is_same_machine(const Maker& maker, const Node& node) {
+    const bool has_same_id = maker.machine_id == node.machine_id;
+    const bool is_id_unknown = maker.machine_id.empty() || node.machine_id.empty();
+    if (maker.uid == node.uid && !node.uid.empty()) return has_same_id || is_id_unknown;
+    return maker.name == node.name && has_same_id && !is_id_unknown;
+}
+
 struct BlockObject {
     std::string space;
     base::IpPrefix range;

@@ -4,7 +4,6 @@
 #include "../held.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/rollback.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -22,8 +21,9 @@ using ipam::Interval;
 constexpr int kMostMarked = 16; // blocks of nodes that are gone, by one call
 constexpr std::size_t kMostNodesNamed = 5;
 constexpr std::size_t kMostNodesAsked = 4; // one by one
-// A mark that is older was made when the node was gone an earlier time.
-constexpr std::chrono::minutes kOldMark{10};
+// A mark that is older was made when the node was gone an earlier time. Whoever looks while a node is there removes its
+// mark, and so does the node when it writes its new UID. But few ask for some ranges, so the two looks may be far apart.
+constexpr std::chrono::hours kOldMark{24};
 
 } // namespace
 
@@ -37,7 +37,8 @@ NodeBlocks::Search NodeBlocks::search_among_others(const BlockRange& range, cons
     std::erase_if(blocks, [&](const BlockObject& object) {
         return object.space != range.space || object.range != range.subnet || !is_useful(object.block, usable);
     });
-    const std::vector<Block> known = file_.blocks(deadline);
+    std::vector<Block> known = file_.blocks(deadline);
+    std::erase_if(known, [&](const Block& block) { return block.space != range.space || block.range != range.subnet; });
     const auto is_known = [&](const BlockObject& object) {
         return std::any_of(known.begin(), known.end(), [&](const Block& block) {
             return block.space == object.space && block.prefix == object.block;
@@ -111,15 +112,15 @@ void NodeBlocks::mark(BlockObject& object, std::optional<std::int64_t> missing_s
 }
 
 /// Its node is gone as of this version, and may be back at a later time: what is not taken now must be judged anew. So
-/// the file does not say that it was this node's: a call after one that was killed here would take or delete it.
+/// the file does not say that it was this node's: a call after one that was killed here would take or delete it. A
+/// request without an answer stays written down, and the version says whether it may still apply.
 bool NodeBlocks::take_once(BlockObject object, const Deadline& deadline) {
-    const Block known = block_of(object, BlockState::claiming);
-    base::Rollback rollback([](const std::string&, const char*) {});
-    rollback.on_failure("forget the block", [&] { file_.remove(known, deadline); });
+    Block known = block_of(object, BlockState::claiming);
+    known.since = file_.now().boot;
     object.missing_since.reset();
-    if (!take(known, object, deadline)) return false;
-    rollback.commit();
-    return true;
+    if (take(known, object, deadline)) return true;
+    file_.remove(known, deadline);
+    return false;
 }
 
 std::string NodeBlocks::describe_holders(const std::vector<Block>& own, const std::vector<BlockObject>& others) const {

@@ -35,19 +35,31 @@ std::vector<Interval> RangePools::take(const Deadline& deadline) {
     if (!range_.is_moving()) // before anything is marked
         for (const PoolHead& pool : list(deadline)) (void)find(pool.name, deadline);
     if (!make_marked(deadline)) return held;
-    for (const PoolHead& pool : list(deadline)) append(held, mark(pool.name, deadline));
+    std::set<std::string> marked;
+    for (const PoolHead& pool : list(deadline)) {
+        append(held, mark(pool.name, deadline));
+        marked.insert(pool.name);
+    }
+    if (range_.is_moving()) append(held, look_beside(marked, deadline));
     return ipam::merged(std::move(held));
 }
 
 /// All pools were marked before the move was confirmed, and those that were made since give nothing to a node that does
-/// not look at the AddressRange. A node that is gone may register again, and its pods have their addresses all the
-/// time.
+/// not look at the AddressRange.
 std::vector<Interval> RangePools::look(const Deadline& deadline) {
-    std::vector<Interval> held;
     require_namespace(deadline);
-    for (const PoolHead& listed : list(deadline, Slices::all))
+    return ipam::merged(look_beside({}, deadline));
+}
+
+/// A node that is gone may register again, and its pods have their addresses all the time. What looks like its slice may
+/// be another network's pool, so it is not marked.
+std::vector<Interval> RangePools::look_beside(const std::set<std::string>& seen, const Deadline& deadline) {
+    std::vector<Interval> held;
+    for (const PoolHead& listed : list(deadline, Slices::all)) {
+        if (seen.contains(listed.name)) continue;
         if (const auto pool = find(listed.name, deadline)) append(held, addresses_in(*pool));
-    return ipam::merged(std::move(held));
+    }
+    return held;
 }
 
 /// A node makes its pool before the AddressRange. Without one, this user looks into another namespace than nodes do.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ public:
     /// `api` and `range` must outlive it.
     RangePools(BlocksApi& api, const RangeObject& range) : api_(api), range_(range) {}
 
-    /// Marks the pools: store "whereabouts" gives nothing from them afterwards. Returns the addresses that they have.
-    /// Unless the range is moving, there must be none: throws ipam::StoreError.
+    /// Marks the pools: store "whereabouts" gives nothing from them afterwards. Returns the addresses that they have,
+    /// and those in what may be a slice of a node that is gone. Unless the range is moving, there must be none: throws
+    /// ipam::StoreError.
     [[nodiscard]] std::vector<ipam::Interval> take(const base::Deadline& deadline);
 
     /// The same addresses, of a range that has moved, and what may be a slice of a node that is gone. Marks nothing.
@@ -35,6 +37,9 @@ public:
     [[nodiscard]] std::vector<ipam::Interval> addresses_in(const PoolHead& pool) const;
 
 private:
+    /// What all pools but those that were `seen` have, and what may be slices.
+    [[nodiscard]] std::vector<ipam::Interval> look_beside(const std::set<std::string>& seen,
+                                                          const base::Deadline& deadline);
     [[nodiscard]] bool make_marked(const base::Deadline& deadline);
     [[nodiscard]] std::optional<PoolHead> find(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::vector<ipam::Interval> mark(const std::string& name, const base::Deadline& deadline);

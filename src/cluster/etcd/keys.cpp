@@ -143,4 +143,12 @@ std::string EtcdKeys::held(const std::string& machine_id, const ipam::Lease& lea
                        part(lease.space), lease.slot);
 }
 
+std::optional<std::string> EtcdKeys::space_in(std::string_view held, const ipam::OwnerKey& key) {
+    const std::string its = fmt::format("/{}/{}/{}/", part(key.network), part(key.ifname), part(key.container_id));
+    const std::size_t slash = held.rfind('/'); // before the slot
+    const std::size_t space = slash == std::string_view::npos ? slash : held.substr(0, slash).rfind('/');
+    if (space == std::string_view::npos || !held.substr(0, space + 1).ends_with(its)) return std::nullopt;
+    return text_of_part(held.substr(space + 1, slash - space - 1));
+}
+
 } // namespace rdmanet::cluster

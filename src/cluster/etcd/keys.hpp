@@ -45,6 +45,8 @@ public:
     /// With a slash at its end: what containers of the pod have on that interface of that network.
     [[nodiscard]] std::string pod(const std::string& machine_id, const ipam::Owner& owner) const;
     [[nodiscard]] std::string held(const std::string& machine_id, const ipam::Lease& lease) const;
+    /// The space of a key that held() made, if it is of a lease of that attachment.
+    [[nodiscard]] static std::optional<std::string> space_in(std::string_view held, const ipam::OwnerKey& key);
 
 private:
     std::string prefix_;

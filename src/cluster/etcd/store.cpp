@@ -57,9 +57,10 @@ public:
 
     std::vector<Lease> release(const OwnerKey& key, const Deadline& deadline) override {
         std::vector<Lease> released;
-        const std::vector<std::string>& spaces = parts_.options.spaces;
+        std::vector<std::string> spaces;
         bool is_fenced = false;
         for (int attempt = 0; attempt < kMostRemovals; ++attempt) {
+            spaces = spaces_of(key, deadline);
             const std::vector<StoredLease> own = parts_.leases.read_own(spaces, key, deadline);
             const EtcdLeases::Removed removed = parts_.leases.remove(own, deadline);
             for (const StoredLease& stored : removed.leases) released.push_back(parts_.to_lease(stored));
@@ -112,7 +113,7 @@ public:
     }
 
     std::vector<Lease> find(const OwnerKey& key, const Deadline& deadline) override {
-        return to_leases(parts_.leases.read_own(parts_.options.spaces, key, deadline));
+        return to_leases(parts_.leases.read_own(spaces_of(key, deadline), key, deadline));
     }
 
     std::vector<Lease> find_predecessors(const Owner& owner, const Deadline& deadline) override {
@@ -200,6 +201,21 @@ public:
     }
 
 private:
+    /// Where the attachment may have leases. If its record is lost, its network may have been edited since its ADD, but its
+    /// keys among those of this node's pods name their spaces.
+    [[nodiscard]] std::vector<std::string> spaces_of(const OwnerKey& key, const Deadline& deadline) {
+        std::vector<std::string> spaces = parts_.options.spaces;
+        if (!parts_.options.are_spaces_guessed) return spaces;
+        const Range of_node = Range::below(parts_.keys().pods(parts_.options.machine_id), Range::Want::keys);
+        parts_.session.for_each_page_of(of_node, deadline, [&](const std::vector<KeyValue>& entries) {
+            for (const KeyValue& entry : entries)
+                if (auto space = EtcdKeys::space_in(entry.key, key);
+                    space && std::find(spaces.begin(), spaces.end(), *space) == spaces.end())
+                    spaces.push_back(*std::move(space));
+        });
+        return spaces;
+    }
+
     void require_in_etcd(const Claim& claim, RecordedRanges recorded) const {
         EtcdRanges ranges(parts_.keys());
         ranges.note(claim.space, std::move(recorded));

@@ -41,7 +41,7 @@ private:
     RangeObject look_at(const Place& place) {
         RangeObject range{.space = place.space, .subnet = place.subnet, .store = kInPools};
         if (auto recorded = api_.find_range(range.name(), deadline_)) return *std::move(recorded);
-        if (!pools_of(range).empty()) return range;
+        if (!pools_of(range, RangePools::Slices::of_nodes).empty()) return range;
         range.store.clear();
         for (OutsideStore* outside : options_.outside)
             if (range.store.empty() && outside->has_range(place, deadline_)) range.store = outside->name();
@@ -204,16 +204,16 @@ private:
     }
 
     /// With records, or their number is not 0.
-    std::vector<PoolHead> pools_of(const RangeObject& range) {
+    std::vector<PoolHead> pools_of(const RangeObject& range, RangePools::Slices slices) {
         std::vector<PoolHead> pools;
-        for (const PoolHead& listed : RangePools(api_, range).list(deadline_))
+        for (const PoolHead& listed : RangePools(api_, range).list(deadline_, slices))
             if (auto pool = api_.find_pool(listed.name, deadline_); pool && pool->records != 0)
                 pools.push_back(*std::move(pool));
         return pools;
     }
 
     void describe_pools(const RangeObject& range, MigratedRange& result) {
-        for (const PoolHead& pool : pools_of(range)) {
+        for (const PoolHead& pool : pools_of(range, RangePools::Slices::all)) {
             const auto addresses = RangePools(api_, range).addresses_in(pool);
             if (addresses.empty()) continue;
             result.held.insert(result.held.end(), addresses.begin(), addresses.end());

@@ -112,6 +112,16 @@ const ClusterView::Pod* ClusterView::find_pod(const Holder& holder, const base::
     return is_same ? &pod : nullptr;
 }
 
+/// As a list, for which reconciling has the right.
+void ClusterView::look_again_at_node(const std::string& name, const base::Deadline& deadline) {
+    if (!is_name(name)) return; // no Node can have it
+    (void)nodes(deadline);
+    auto now = list_parsed(api_, {.path = fmt::format("{}?fieldSelector=metadata.name%3D{}", kAllNodes, name)},
+                           deadline, parse_node);
+    std::erase_if(*nodes_, [&](const Node& node) { return node.name == name; });
+    if (now) nodes_->insert(nodes_->end(), now->begin(), now->end());
+}
+
 bool ClusterView::is_node_gone(const std::string& uid, const std::string& boot_id, const base::Deadline& deadline) {
     const auto& all = nodes(deadline);
     return std::none_of(all.begin(), all.end(), [&](const Node& node) {

@@ -53,6 +53,8 @@ public:
     /// The same with its pod as it is now.
     [[nodiscard]] Judgement judge_anew(const Holder& holder, const base::Deadline& deadline);
 
+    /// The Node of that name, or its absence, is from now on as it is now.
+    void look_again_at_node(const std::string& name, const base::Deadline& deadline);
     /// No Node object has the UID, and none reports the boot.
     [[nodiscard]] bool is_node_gone(const std::string& uid, const std::string& boot_id, const base::Deadline& deadline);
 

@@ -9,6 +9,8 @@
 namespace rdmanet::cluster {
 namespace {
 
+constexpr const char* kChanged = "somebody else has changed it meanwhile";
+
 [[noreturn]] void not_known(const Left& left) {
     throw ipam::StoreError(
         ipam::StoreError::Kind::temporary,
@@ -23,14 +25,16 @@ public:
           deadline_(deadline) {}
 
     /// The reservation goes first, as at DEL: what is left after a crash in between still is in the pool.
-    GivenBack operator()(const HeldRecord& held) {
-        if (held.reservation && (*this)(*held.reservation) == GivenBack::changed) return GivenBack::changed;
+    std::string operator()(const HeldRecord& held) {
+        if (held.reservation)
+            if (std::string why = (*this)(*held.reservation); !why.empty()) return why;
         const Written written = records_.give_back(held.pool, held.record.key, held.record.text, deadline_);
-        if (written == Written::no && held.reservation) restore(held);
+        if (written == Written::no && held.reservation)
+            if (std::string why = restore(held); !why.empty()) return why;
         return outcome_of(written);
     }
 
-    GivenBack operator()(const SeenReservation& seen) {
+    std::string operator()(const SeenReservation& seen) {
         const Reservation reservation{.uid = seen.uid,
                                       .version = seen.version,
                                       .podref = seen.podref,
@@ -40,41 +44,54 @@ public:
     }
 
     /// As a node does it: what is released is no longer protected, and anybody may take or delete it.
-    GivenBack operator()(BlockObject block) {
+    std::string operator()(BlockObject block) {
         using Done = WriteOutcome::Done;
         BlocksApi blocks(api_);
         block.is_released = true;
         const WriteOutcome released = blocks.write(block, block.version, BlocksApi::Finalizer::gone, deadline_);
         if (released.done == Done::unknown) not_known(left_);
-        if (released.done == Done::no) return GivenBack::changed;
-        if (released.is_going) return GivenBack::yes; // with its finalizer
+        if (released.done == Done::no) return kChanged;
+        if (released.is_going) return {}; // with its finalizer
         const WriteOutcome removed = blocks.remove(block, released.version, deadline_);
         if (removed.done == Done::unknown) not_known(left_);
-        return GivenBack::yes; // or somebody has taken it already
+        return {}; // or somebody has taken it already
     }
 
-    GivenBack operator()(const StoredLease& stored) {
+    std::string operator()(const StoredLease& stored) {
         const auto removed = EtcdLeases(*etcd_).remove({stored}, deadline_);
-        return removed.leases.empty() ? GivenBack::changed : GivenBack::yes;
+        return removed.leases.empty() ? kChanged : "";
     }
 
 private:
-    [[nodiscard]] GivenBack outcome_of(Written written) const {
+    [[nodiscard]] std::string outcome_of(Written written) const {
         if (written == Written::unknown) not_known(left_);
-        return written == Written::yes ? GivenBack::yes : GivenBack::changed;
+        return written == Written::yes ? "" : kChanged;
     }
 
     /// A successor of the pod may have taken over the record meanwhile, and have seen the reservation, which names a
-    /// pod of its name: whereabouts makes no other then. Without one, another range could give the address.
-    void restore(const HeldRecord& held) {
+    /// pod of its name: whereabouts makes no other then. Without one, another range could give the address. Returns who
+    /// has it if that has happened.
+    std::string restore(const HeldRecord& held) {
         const auto pool = Survey(api_).find_pool(held.pool, deadline_);
-        if (!pool) return;
+        if (!pool) return {};
         const auto now = std::find_if(pool->records.begin(), pool->records.end(), [&](const SeenRecord& record) {
             return record.key == held.record.key && record.podref == held.record.podref;
         });
-        if (now == pool->records.end()) return;
-        if (records_.reserve(held.reservation->name, now->podref, now->ifname, deadline_) == Written::unknown)
-            not_known(left_);
+        if (now == pool->records.end()) return {};
+        const Written written = records_.reserve(held.reservation->name, now->podref, now->ifname, deadline_);
+        if (written == Written::unknown) not_known(left_);
+        return written == Written::yes ? "" : describe_double(held.reservation->name, *now);
+    }
+
+    /// Empty if the reservation is the record's own.
+    std::string describe_double(const std::string& reservation, const SeenRecord& record) {
+        for (const SeenReservation& other :
+             Survey(api_).list_reservations(deadline_).value_or(std::vector<SeenReservation>()))
+            if (other.name == reservation && other.podref != record.podref)
+                return fmt::format("whereabouts has given it to another container of pod {}, and pod {} has got the "
+                                   "address by another range: delete the pod that was made later",
+                                   record.podref, other.podref);
+        return {};
     }
 
     kube::Api& api_;
@@ -86,7 +103,7 @@ private:
 
 } // namespace
 
-GivenBack give_back(const Servers& servers, const Held& held, const base::Deadline& deadline) {
+std::string give_back(const Servers& servers, const Held& held, const base::Deadline& deadline) {
     return std::visit(GiveBack(servers, held.left, deadline), held.what);
 }
 

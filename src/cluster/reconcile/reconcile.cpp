@@ -140,14 +140,21 @@ private:
     }
 
     void free(Held& held) {
-        if (!is_block(held)) {
-            Judgement now = view_.judge_anew(held.holder, deadline_);
-            if (now.need != Need::none)
-                return keep(held.left, now.need == Need::there ? "its pod is there again" : now.why);
-        }
-        if (give_back(servers_, held, deadline_) == GivenBack::changed)
-            return keep(held.left, "somebody else has changed it meanwhile");
+        std::string why = why_needed_now(held);
+        if (why.empty()) why = give_back(servers_, held, deadline_);
+        if (!why.empty()) return keep(held.left, std::move(why));
         into_.freed.push_back(std::move(held.left));
+    }
+
+    /// By a look right before it is freed: many take their time. Empty: nobody needs it.
+    std::string why_needed_now(const Held& held) {
+        if (is_block(held)) {
+            view_.look_again_at_node(held.holder.node_name, deadline_);
+            return judge(held).need == Need::there ? "its node is there again" : "";
+        }
+        const Judgement now = view_.judge_anew(held.holder, deadline_);
+        if (now.need == Need::none) return {};
+        return now.need == Need::there ? "its pod is there again" : now.why;
     }
 
     void keep(Left& left, std::string why) {

@@ -1,5 +1,6 @@
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/base/secret.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
@@ -54,4 +55,16 @@ TEST_CASE("integers are whole, in range and without other characters") {
 TEST_CASE("the hash is the same in every version, because its values are on disk") {
     CHECK(hash64("") == 0xf52a15e9a9b5e89bULL);
     CHECK(hash64("container:net1:roce.json") == 0xa8f807ed241c40dULL);
+}
+
+TEST_CASE("a secret is hidden however often JSON has escaped it") {
+    CHECK(without_secret("a secret, secret", "secret") == "a ..., ...");
+    CHECK(without_secret("nothing to hide", "secret") == "nothing to hide");
+    CHECK(without_secret("nothing to hide", "") == "nothing to hide");
+    CHECK(without_secret("sesecret", "secret") == "se...");
+    for (const char* written : {R"(p"w\d)", R"(p\"w\\d)", R"(p\\\"w\\\\d)", R"(p\u0022w\u005cd)", R"(\u0070\"w\\d)"})
+        CHECK(without_secret(std::string("<") + written + ">", R"(p"w\d)") == "<...>");
+    CHECK(without_secret(R"({"password":"a\u003c\u0026"})", "a<&") == R"({"password":"..."})");
+    for (const char* other : {R"(p"wd)", R"(pw\d)", R"(p"w\)", R"(p\u0023w\d)"})
+        CHECK(without_secret(other, R"(p"w\d)") == other);
 }

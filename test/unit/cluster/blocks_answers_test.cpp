@@ -113,6 +113,7 @@ TEST_CASE_METHOD(Answers, "a full range is not searched at every ADD, but when a
     auto b = node_behind(relay, "b");
     CHECK_THAT(say(*a, "c0", {claim(kRange)}), Contains("/30"));
     CHECK_THAT(say(*b, "d0", {claim(kRange)}), Contains("/30"));
+    CHECK_THAT(say(*b, "elsewhere", {claim("10.1.0.0/24")}), Contains("/24")); // is none of this range
     CHECK_THAT(say(*b, "d1", {claim(kRange)}), Contains("exhausted; this node holds 1 block, node " + a->name()));
     (void)relay.take_requests();
     for (int number = 0; number < 3; ++number)
@@ -132,6 +133,25 @@ TEST_CASE_METHOD(Answers, "a full range is not searched at every ADD, but when a
     CHECK(say(*b, "d1", {claim(kRange)}) == freed);
     CHECK_THAT(say(*b, "d2", {claim(kRange)}), Contains("exhausted; this node"));
     CHECK(!relay.take_requests().empty());
+}
+
+TEST_CASE_METHOD(Answers, "a node that is too slow for block after block does not call the range full") {
+    if (!is_there()) return;
+    const std::string range = "10.0.0.0/25"; // 24 blocks of four, then small ones
+    Relay relay("rdmanet");
+    auto a = node("a");
+    auto b = node_behind(relay, "b");
+    a->block_size = b->block_size = 4;
+    for (int number = 0; number < 95; ++number)
+        CHECK_THAT(say(*a, "c" + std::to_string(number), {claim(range)}), Contains("/25"));
+    relay.replace_answers([](const std::string& request) -> std::optional<http::Response> {
+        if (request.find("includeObject=None") == std::string::npos) return std::nullopt;
+        return http::Response{.status = 200, .body = R"({"kind":"Table","metadata":{},"rows":[]})"}; // as it was before
+    });
+    CHECK_THAT(say(*b, "d", {claim(range)}), Contains("temporary: ") && Contains("faster") && Contains("http://"));
+    CHECK(b->store->has_free(claim(range), soon()));
+    relay.replace_answers({});
+    CHECK_THAT(say(*b, "d", {claim(range)}), Contains("/25"));
 }
 
 TEST_CASE_METHOD(Answers, "an answer that is not JSON is the server's trouble, and a write may have been done") {

@@ -25,7 +25,7 @@ inline constexpr const char* kNodesPath = "/api/v1/nodes";
 class TestNode {
 public:
     TestNode(const ClusterFixture& cluster, std::string name, std::string boot)
-        : cluster_(cluster), name_(std::move(name)), boot_(std::move(boot)) {
+        : machine_id("machine-" + name), cluster_(cluster), name_(std::move(name)), boot_(std::move(boot)) {
         start();
     }
 
@@ -65,7 +65,7 @@ public:
         };
         options.kubeconfig = kubeconfig;
         options.node_name = name_;
-        options.machine_id = "machine-" + name_;
+        options.machine_id = machine_id;
         options.boot_id = boot_;
         options.block_size = block_size;
         options.requestable = requestable;
@@ -100,6 +100,7 @@ public:
     std::vector<ipam::Lease> journal;
     bool has_unreadable_records = false;
     std::string kubeconfig = "/k";
+    std::string machine_id;
     std::optional<unsigned> block_size;
     std::vector<base::IpPrefix> requestable;
     std::vector<std::string> warnings;
@@ -155,6 +156,11 @@ public:
     void report_boot(const std::string& node, const std::string& boot) {
         patch(std::string(kNodesPath) + "/" + node + "/status",
               R"([{"op":"replace","path":"/status/nodeInfo/bootID","value":")" + boot + "\"}]");
+    }
+    /// As kubelet does on a machine that was installed anew, or on another one that has the name by now.
+    void report_machine(const std::string& node, const std::string& machine) {
+        patch(std::string(kNodesPath) + "/" + node + "/status",
+              R"([{"op":"replace","path":"/status/nodeInfo/machineID","value":")" + machine + "\"}]");
     }
     void delete_node(const std::string& name) {
         expect_done(admin->remove(std::string(kNodesPath) + "/" + name, {.uid = uid_of_node(name)}, soon()));

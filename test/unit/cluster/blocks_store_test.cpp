@@ -2,10 +2,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <rdmanet/base/file_lock.hpp>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <map>
 #include <set>
 #include <thread>
@@ -153,6 +157,28 @@ TEST_CASE_METHOD(Blocks, "after a reboot a node goes on with its blocks, once th
     fill(*a, kRange, 30); // the first address of a range is not usable
     CHECK(blocks() == before);
     for (const ipam::Block& block : a->file->blocks(soon())) CHECK(block.boot_id == "boot-a2");
+}
+
+TEST_CASE_METHOD(Blocks, "the blocks of another machine that was this Node are not taken, unless its id is not known") {
+    if (!is_there()) return;
+    auto a = node("a");
+    const std::string first = a->reserve("c", {claim(kRange)});
+    const std::string before = blocks();
+    const std::string machine = GENERATE("", "another");
+    TestNode b(*this, a->name(), "boot-of-b");
+    b.machine_id = machine;
+    report_machine(a->name(), machine);
+    report_boot(a->name(), b.boot());
+    const std::string second = b.reserve("new", {claim(kRange)});
+    CHECK_THAT(second, Contains("/24"));
+    if (machine.empty()) {
+        CHECK(blocks() == before);
+        return;
+    }
+    CHECK_FALSE(prefix(before.substr(0, before.find(' '))).contains(prefix(second).address()));
+    b.now.boot += 600;
+    b.store->settle(kIdleBlock, soon());
+    CHECK_THAT(blocks(), Contains(before) && Contains(", "));
 }
 
 TEST_CASE_METHOD(Blocks, "a block of this boot that the file does not know is left alone") {
@@ -455,6 +481,67 @@ TEST_CASE_METHOD(Blocks, "ranges that are unique only in themselves have objects
     const auto object = std::get<kube::Object>(
         admin->get(std::string(kRangesPath) + "/" + space + "--10.0.0.0-24--10.0.0.0-24", soon()));
     CHECK(object.content.root().at("spec").at("space").string() == narrow.space);
+}
+
+TEST_CASE_METHOD(Blocks, "a call that waits for another one of its node does not wait for the silent server as well") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK_THAT(a->reserve("before", {claim("10.1.0.0/24")}), Contains("/24")); // the file is there
+    a->file.reset();
+    std::atomic<int> requests{0};
+    const http::test::ScriptedServer silent([&](http::test::Connection& connection) {
+        if (!connection.read_request().empty()) ++requests;
+        (void)connection.read_request(); // until the client gives up
+    });
+    a->connect = [&] {
+        return std::make_unique<kube::Api>(kube::Access{.server = http::Url::parse(silent.url())},
+                                           http::Limits{.connect = 60s, .request = 3s});
+    };
+    const pid_t first = ::fork();
+    if (first == 0) {
+        a->start();
+        (void)try_to_reserve(*a, "first", {claim(kRange)});
+        ::_exit(0);
+    }
+    REQUIRE(comes_true([&] { return requests == 1; })); // the first one has the lock
+    a->start();
+    std::string said = try_to_reserve(*a, "second", {claim(kRange)});
+    CHECK_THAT(said, Contains(silent.url()) && Contains("no answer") && Contains("another call"));
+    CHECK(requests == 1);
+    int status = 0;
+    REQUIRE(::waitpid(first, &status, 0) == first);
+    // One that comes later asks for itself.
+    a->start();
+    said = try_to_reserve(*a, "third", {claim(kRange)});
+    CHECK_THAT(said, Contains(silent.url()) && !Contains("another call"));
+    CHECK(requests == 2);
+}
+
+TEST_CASE_METHOD(Blocks, "a call that gives up waiting for another one of its node says which server that one asks") {
+    if (!is_there()) return;
+    auto a = node("a");
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    const pid_t holder = ::fork();
+    if (holder == 0) {
+        const base::FileLock lock(a->directory->path() + "/blocks.lock", 0, "nothing", soon());
+        (void)!::write(ready[1], "x", 1);
+        for (;;) ::pause();
+    }
+    char byte = 0;
+    REQUIRE(::read(ready[0], &byte, 1) == 1);
+    a->start();
+    try {
+        (void)a->store->reserve(owner("c", "p"), {claim(kRange)}, base::Deadline::in(1s));
+        FAIL("there is no block");
+    } catch (const base::LockTimeout& error) {
+        CHECK_THAT(error.what(),
+                   Contains(connect()->server()) && Contains("after 1.") && Contains(std::to_string(holder)));
+    }
+    (void)::kill(holder, SIGKILL);
+    int status = 0;
+    (void)::waitpid(holder, &status, 0);
+    for (const int fd : ready) (void)::close(fd);
 }
 
 TEST_CASE_METHOD(Blocks, "processes of a node that need a block at once take one") {

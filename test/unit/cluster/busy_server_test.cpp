@@ -2,12 +2,15 @@
 #include "relay.hpp"
 #include "subnet.hpp"
 
+#include <rdmanet/etcd/client.hpp>
+#include <rdmanet/etcd/transaction.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <map>
 
 using namespace rdmanet;
@@ -92,6 +95,45 @@ TEST_CASE_METHOD(Busied, "a claim goes on when a busy server says that it may, a
     }
     CHECK(pool() == R"({"allocations":{"1":{"id":"c","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
     CHECK(release(owner("c", "p")) == "10.0.0.1/29");
+}
+
+TEST_CASE("those whom a busy server sends away together don't come back together") {
+    constexpr int kClients = 6; // chance brings them as close together once in 200,000 times
+    using Clock = base::Deadline::Clock;
+    const auto wait_of = [](const auto& ask) {
+        Clock::duration waited{};
+        const auto serve = [&](http::test::Connection& connection) {
+            (void)connection.read_request();
+            connection.send("HTTP/1.1 429 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n");
+            const auto sent_away = Clock::now();
+            (void)connection.read_request();
+            waited = Clock::now() - sent_away;
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n{\"header\":{},\"succeeded\":true}");
+        };
+        {
+            const http::test::ScriptedServer busy(serve);
+            ask(busy.url());
+        }
+        return waited;
+    };
+    const auto ask_kubernetes = [](const std::string& url) {
+        kube::Api api({.server = http::Url::parse(url)}, {.connect = 60s, .request = 60s});
+        CHECK(std::holds_alternative<kube::Object>(api.get("/version", soon())));
+    };
+    const auto ask_etcd = [](const std::string& url) {
+        etcd::Client client({.endpoints = {http::Url::parse(url)}}, etcd::Memory(), {.connect = 60s, .request = 60s});
+        CHECK(client.run(etcd::Transaction().if_absent("/k").put("/k", "v"), soon()).succeeded);
+    };
+    const bool is_etcd = GENERATE(false, true);
+    std::vector<std::future<Clock::duration>> waits;
+    for (int number = 0; number < kClients; ++number)
+        waits.push_back(
+            std::async(std::launch::async, [&] { return is_etcd ? wait_of(ask_etcd) : wait_of(ask_kubernetes); }));
+    std::vector<Clock::duration> waited;
+    for (auto& wait : waits) waited.push_back(wait.get());
+    const auto [shortest, longest] = std::minmax_element(waited.begin(), waited.end());
+    CHECK(*shortest >= 990ms);
+    CHECK(*longest - *shortest > 30ms);
 }
 
 TEST_CASE_METHOD(Busied, "a server that is always busy is asked four times, and the refusal has its words") {

@@ -169,6 +169,26 @@ TEST_CASE_METHOD(EtcdCase, "a repeated reservation says where its owner is now",
     CHECK(keys_below(prefix).empty());
 }
 
+TEST_CASE_METHOD(EtcdCase, "an attachment whose record is lost is found in a space that its network names no more",
+                 "[etcd]") {
+    if (!is_there()) return;
+    const auto store = connect();
+    ipam::Claim before = claim("10.0.0.0/24");
+    before.space = "before/edit";
+    const std::string address = text_of(store->reserve(owner("a", "p"), {before}, soon()));
+    const std::string beside = text_of(store->reserve(owner("b", "p"), {before}, soon()));
+    EtcdOptions options = etcd_options(prefix);
+    CHECK(make_etcd_store(connect_to(servers_of("one")), options)->release(owner("a", "p").key, soon()).empty());
+    options.are_spaces_guessed = true;
+    const auto guessing = make_etcd_store(connect_to(servers_of("one")), options);
+    CHECK(text_of(guessing->find(owner("a", "p").key, soon())) == address);
+    CHECK(text_of(guessing->release(owner("a", "p").key, soon())) == address);
+    CHECK(guessing->release(owner("a", "p", "net2").key, soon()).empty());
+    CHECK(keys_below(prefix).size() == 3);
+    CHECK(text_of(guessing->release(owner("b", "p").key, soon())) == beside);
+    CHECK(keys_below(prefix).empty());
+}
+
 TEST_CASE_METHOD(EtcdCase, "keys that somebody removed by hand are no obstacle", "[etcd]") {
     if (!is_there()) return;
     const auto store = connect();

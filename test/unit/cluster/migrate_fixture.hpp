@@ -70,6 +70,14 @@ public:
         return text_of(
             WhereaboutsStore(*admin, options({kRange})).release(owner(container, "pod-" + container).key, soon()));
     }
+    /// The pool of a node with `node_slice_size`, in which whereabouts has given 10.0.0.17. Returns its path.
+    std::string make_slice(const std::string& node) {
+        const std::string name = space + "-" + node + "-10.0.0.16-28";
+        create(kPoolsOfMoves,
+               R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + name +
+                   R"("},"spec":{"range":"10.0.0.16/28","allocations":{"1":{"id":"c","podref":"a/b"}}}})");
+        return kPoolsOfMoves + "/" + name;
+    }
     std::string add_to_block(TestNode& node, const std::string& container) {
         return add_to_block(node, container, claim(kRange));
     }

@@ -75,23 +75,34 @@ TEST_CASE_METHOD(Moves, "reconciling changes no range that is half moved, or mov
     CHECK(recorded() == R"(whereabouts>blocks unconfirmed ["10.0.0.2"])");
 }
 
-TEST_CASE_METHOD(Moves, "reconciling keeps what a slice of a node that is gone still has") {
+TEST_CASE_METHOD(Moves, "reconciling and migrating again keep what a slice of a node that is gone still has") {
     if (!is_there()) return;
     REQUIRE(is_address(add_to_pool("p1")));
     const std::string node = make_node("n1", "boot");
-    const std::string pool = space + "-" + node + "-10.0.0.16-28";
-    expect_done(
-        admin->create(kPoolsOfMoves,
-                      R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" +
-                          pool + R"("},"spec":{"range":"10.0.0.16/28","allocations":{"1":{"id":"c","podref":"a/b"}}}})",
-                      soon()));
+    const std::string slice = make_slice(node);
     REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1 10.0.0.17-10.0.0.17");
     delete_node(node); // it may register again
     REQUIRE(release_in_pool("p1") != "");
-    CHECK(reconcile_range() == "10.0.0.1");
+    SECTION("reconciling") {
+        CHECK(reconcile_range() == "10.0.0.1");
+    }
+    SECTION("migrating again") {
+        CHECK(migrate_to("blocks") == "moved 10.0.0.17-10.0.0.17");
+    }
     CHECK(recorded() == R"(whereabouts>blocks ["10.0.0.17"])");
-    delete_object(kPoolsOfMoves + "/" + pool);
+    delete_object(slice);
     CHECK(reconcile_range() == "10.0.0.17");
+}
+
+TEST_CASE_METHOD(Moves, "a move keeps what a slice has whose node was gone before") {
+    if (!is_there()) return;
+    REQUIRE(is_address(add_to_pool("p1")));
+    (void)make_slice(space + "-gone");
+    MigrateOptions only_looks = options_to("blocks");
+    only_looks.act = MigrateOptions::Act::only_looks;
+    CHECK(migrate_by(only_looks, *admin) == "not moved 10.0.0.1-10.0.0.1 10.0.0.17-10.0.0.17");
+    CHECK(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1 10.0.0.17-10.0.0.17");
+    CHECK(recorded() == R"(whereabouts>blocks ["10.0.0.1","10.0.0.17"])");
 }
 
 TEST_CASE_METHOD(Moves, "reconciling keeps what it cannot look for") {

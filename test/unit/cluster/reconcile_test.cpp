@@ -185,6 +185,25 @@ TEST_CASE_METHOD(Leftovers, "a record that somebody takes over while it is freed
     CHECK(allocations() == "1");
     CHECK(reservations() == "10.0.0.1");
 
+    SECTION("an address that another range has given in between is named") {
+        const Reconciled second = run({}, [&](const std::string& request) {
+            if (request != "PATCH " + pool) return Answer::passes;
+            patch(pool, R"([{"op":"replace","path":"/spec/allocations/1/id","value":"next"}])");
+            make_reservation("10.0.0.1", ref("other"));
+            return Answer::passes;
+        });
+        CHECK(freed(second).empty());
+        CHECK_THAT(kept(second), Contains("10.0.0.1 ") && Contains(ref("other")) && Contains(ref("p")));
+    }
+    SECTION("a reservation that the successor has made itself is its own") {
+        const Reconciled second = run({}, [&](const std::string& request) {
+            if (request != "PATCH " + pool) return Answer::passes;
+            patch(pool, R"([{"op":"replace","path":"/spec/allocations/1/id","value":"next"}])");
+            make_reservation("10.0.0.1", ref("p"));
+            return Answer::passes;
+        });
+        CHECK(kept(second) == "10.0.0.1 somebody else has changed it meanwhile");
+    }
     SECTION("a DEL that was faster leaves nothing to keep") {
         const Reconciled second = run({}, [&](const std::string& request) {
             if (request == "PATCH " + pool) patch(pool, R"([{"op":"remove","path":"/spec/allocations/1"}])");
@@ -265,6 +284,17 @@ TEST_CASE_METHOD(Leftovers, "blocks of a node that is gone are freed, and of no 
         CHECK(freed(reconcile(*api, std::nullopt, {}, soon())).find("node-gone") != std::string::npos);
         CHECK(ahead_at_change == 300);
         CHECK_THAT(blocks(), Contains(" b") && !Contains(" a"));
+    }
+    SECTION("it is registered anew right before") {
+        const std::string of_node = "GET " + std::string(kNodesPath) + "?fieldSelector=metadata.name%3D" + a->name();
+        const Reconciled result = run({}, [&, is_back = false](const std::string& request) mutable {
+            const bool is_last_moment = request.starts_with(of_node) || request.starts_with("PATCH ");
+            if (is_last_moment && !std::exchange(is_back, true)) make_node("a", a->boot());
+            return Answer::passes;
+        });
+        CHECK(freed(result).empty());
+        CHECK_THAT(kept(result), Contains("its node is there again"));
+        CHECK(blocks() == before);
     }
     SECTION("it is registered anew meanwhile") {
         const Reconciled result = run({}, [&, is_back = false](const std::string& request) mutable {

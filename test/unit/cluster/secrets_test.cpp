@@ -3,6 +3,7 @@
 #include "unit/http/scripted_server.hpp"
 
 #include <rdmanet/etcd/transaction.hpp>
+#include <rdmanet/json/writer.hpp>
 #include <rdmanet/kube/api.hpp>
 
 #include <catch2/catch.hpp>
@@ -18,17 +19,14 @@ using http::test::ScriptedServer;
 
 namespace {
 
-constexpr const char* kToken = "Bearer s3cret.of.many.bytes";
+constexpr const char* kToken = R"(Bearer s3cret.of."many\bytes")";
 
 std::string answer(const std::string& status, const std::string& body) {
     return "HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-/// As a text in JSON may be.
-std::string in_one_line(std::string text) {
-    for (char& c : text)
-        if (c == '\r' || c == '\n' || c == '"' || c == '\\') c = ' ';
-    return text;
+std::string in_json(const std::string& text) {
+    return json::Writer().value(text).to_text();
 }
 
 /// What is said of a request to an API server that gives this answer.
@@ -52,8 +50,8 @@ TEST_CASE("an API server that repeats the request does not make the token known"
     ScriptedServer echo([&](Connection& connection) {
         for (std::string request; !(request = connection.read_request()).empty();)
             connection.send(answer(status, is_status && status != "200 OK"
-                                               ? "{\"message\":\"" + in_one_line(request) + "\"}"
-                                               : "\"" + in_one_line(request)));
+                                               ? "{\"message\":" + in_json(request) + "}"
+                                               : in_json(request).substr(0, request.size())));
     });
     CHECK_THAT(said_of(echo), Contains(echo.url()) && Contains("Bearer ...") && !Contains("s3cret"));
 }
@@ -70,17 +68,17 @@ TEST_CASE("a token at the end of what is quoted of an answer is not known in par
 TEST_CASE("an etcd that repeats the request does not make the password or the token known") {
     const bool lets_in = GENERATE(false, true);
     const std::string status = GENERATE("400 Bad Request", "429 Busy", "200 OK");
+    const std::string password = GENERATE("h1dden", R"(h1d"d\en)", R"(h1d\\"")", "h1d<&>d");
     INFO((lets_in ? "after the login, " : "at the login, ") << status);
     ScriptedServer echo([&](Connection& connection) {
         for (std::string request; !(request = connection.read_request()).empty();) {
             const bool is_login = request.find("/authenticate") != std::string::npos;
-            connection.send(is_login && lets_in
-                                ? answer("200 OK", R"({"token":"t0ken"})")
-                                : answer(status, "{\"error\":\"" + in_one_line(request) + "\",\"code\":3}" +
-                                                     (status == "200 OK" ? request : "")));
+            connection.send(is_login && lets_in ? answer("200 OK", R"({"token":"t0ken"})")
+                                                : answer(status, "{\"error\":" + in_json(request) + ",\"code\":3}" +
+                                                                     (status == "200 OK" ? request : "")));
         }
     });
-    etcd::Access access{.endpoints = {http::Url::parse(echo.url())}, .username = "u", .password = "h1dden"};
+    etcd::Access access{.endpoints = {http::Url::parse(echo.url())}, .username = "u", .password = password};
     etcd::Client client(std::move(access), etcd::Memory(), {.connect = 60s, .request = 60s});
     std::string said;
     try {
@@ -88,5 +86,5 @@ TEST_CASE("an etcd that repeats the request does not make the password or the to
     } catch (const etcd::Failure& failure) {
         said = failure.what();
     }
-    CHECK_THAT(said, Contains(echo.url()) && !Contains("h1dden") && !Contains("t0ken"));
+    CHECK_THAT(said, Contains(echo.url()) && !Contains("h1d") && !Contains("t0ken"));
 }

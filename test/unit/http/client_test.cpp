@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -219,4 +220,17 @@ TEST_CASE("a server that is not there was not asked") {
     };
     CHECK_THAT(why(url), Contains(url + ": TCP: connecting: connection refused, after "));
     CHECK_THAT(why("http://no-such-host.invalid"), Contains("http://no-such-host.invalid:80: DNS: looking up "));
+}
+
+TEST_CASE("a proxy that repeats the request does not make its user known") {
+    ScriptedServer proxy([](Connection& connection) {
+        std::string request = connection.read_request();
+        std::replace(request.begin(), request.end(), '\r', ' ');
+        std::replace(request.begin(), request.end(), '\n', ' ');
+        connection.send("HTTP/1.1 407 " + request + "\r\n\r\n");
+    });
+    Client client(Url::parse("http://127.0.0.1:1"), {}, {.connect = 60s, .request = 60s},
+                  Proxy{.url = Url::parse(proxy.url()), .authorization = "Basic dXNlcjpzM2NyZXQ="});
+    CHECK_THROWS_WITH(client.ask({.method = "GET", .target = "/"}, soon()),
+                      Contains("refuses to connect") && Contains("Basic ...") && !Contains("dXNl"));
 }

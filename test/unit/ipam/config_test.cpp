@@ -146,6 +146,10 @@ TEST_CASE("keys without meaning here are accepted; unknown keys and keys about u
               .warnings.empty());
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "store": "node", "kubernetes": {"kubeconfig": "/etc/k"}})"),
                Names("kubernetes", "ignored", "\"node\""));
+    for (const char* store : {"whereabouts", "blocks"})
+        CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "kubernetes": {"kubeconfig": "/k"}, "store": ")" +
+                                std::string(store) + R"(", "etcd": {"endpoints": ["http://127.0.0.1:2379"]}})"),
+                   Names("etcd", "ignored", "\"store\""));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "store": "node", "etcd_ca_cert_file": "x"})"),
                Names("etcd_ca_cert_file", "ignored"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "rangeStart": "10.0.0.9"})"),
