@@ -42,10 +42,15 @@ std::string memory_file(const ipam::EtcdServers& servers, const Node& node) {
         base::hash64(fmt::format("{}\n{}\n{}", base::join(servers.endpoints, "\n"), servers.username, servers.prefix)));
 }
 
-etcd::Client connect(const ipam::EtcdServers& servers, const http::Limits& limits, const Node& node) try {
+etcd::Client make_client(const ipam::EtcdServers& servers, const http::Limits& limits, const Node& node) try {
     return {cluster::read_etcd_access(servers), etcd::Memory(memory_file(servers, node)), limits};
 } catch (const etcd::Failure& failure) {
     refuse(failure.what());
+}
+
+etcd::Client connect(const state::LeaseStore& where, const ipam::EtcdServers& servers, const Node& node) {
+    const http::Limits limits = limits_of(where);
+    return node.clusters->connect_to_etcd(where.etcd, limits, [&] { return make_client(servers, limits, node); });
 }
 
 } // namespace
@@ -61,10 +66,12 @@ std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Nod
                                  .before_claim = std::move(before_claim),
                                  .warn = [&node](const std::string& text) { node.log.warn(text); },
                                  .has_open_claim = where.has_open_claim};
-    const http::Limits limits = limits_of(where);
-    return cluster::make_etcd_store(
-        node.clusters->connect_to_etcd(where.etcd, limits, [&] { return connect(servers, limits, node); }),
-        std::move(options));
+    return cluster::make_etcd_store(connect(where, servers, node), std::move(options));
+}
+
+cluster::EtcdRange open_etcd_range(const state::LeaseStore& where, const cluster::Place& place, const Node& node) {
+    const ipam::EtcdServers servers = servers_in(where);
+    return {connect(where, servers, node), servers.prefix, place};
 }
 
 } // namespace rdmanet::attach

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
+#include <rdmanet/cluster/etcd_range.hpp>
 #include <rdmanet/ipam/store.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
@@ -13,5 +14,9 @@ namespace rdmanet::attach {
 /// ipam::StoreError.
 [[nodiscard]] std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Node& node,
                                                      std::function<void(const ipam::Lease&)> before_claim);
+
+/// What etcd has recorded of a range there. Throws ipam::StoreError.
+[[nodiscard]] cluster::EtcdRange open_etcd_range(const state::LeaseStore& where, const cluster::Place& place,
+                                                 const Node& node);
 
 } // namespace rdmanet::attach

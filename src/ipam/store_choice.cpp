@@ -53,6 +53,7 @@ StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<Config
     return {.kind = is_large ? StoreKind::blocks : StoreKind::whereabouts,
             .why = fmt::format("chosen by size (range {} has {} {} usable addresses, and {} is set)", smallest,
                                is_large ? "more than" : "at most", kMostInOnePool, kubernetes.where),
+            .is_named = false,
             .open_to = {{StoreKind::whereabouts, {}}, {StoreKind::blocks, {}}}};
 }
 
@@ -62,7 +63,7 @@ StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std
         throw json::ValueError(keys.etcd->where, fmt::format("{} is set as well: set \"store\" to \"whereabouts\" or "
                                                              "\"etcd\", or remove one of the two",
                                                              keys.kubernetes->where));
-    if (keys.etcd) return {.kind = StoreKind::etcd, .why = by_key("etcd", *keys.etcd)};
+    if (keys.etcd) return {.kind = StoreKind::etcd, .why = by_key("etcd", *keys.etcd), .is_named = false};
     if (keys.kubernetes) return by_size(*keys.kubernetes, ranges);
     for (const std::string_view key : kEtcdBefore06)
         if (const auto old = find_text(ipam, key))
