@@ -29,12 +29,6 @@ std::vector<std::string> spaces_of(const state::LeaseStore& where) {
     return spaces;
 }
 
-ipam::EtcdServers servers_in(const state::LeaseStore& where) try {
-    return ipam::parse_etcd(json::Document::parse(where.etcd).root(), ipam::EtcdSource::node);
-} catch (const base::Error& error) {
-    refuse(fmt::format("the journal's record of it: {}", error.what()));
-}
-
 /// One for each cluster and user. It ends with the boot, as everything in the state directory.
 std::string memory_file(const ipam::EtcdServers& servers, const Node& node) {
     return fmt::format(
@@ -54,6 +48,12 @@ etcd::Client connect(const state::LeaseStore& where, const ipam::EtcdServers& se
 }
 
 } // namespace
+
+ipam::EtcdServers servers_in(const state::LeaseStore& where) try {
+    return ipam::parse_etcd(json::Document::parse(where.etcd).root(), ipam::EtcdSource::node);
+} catch (const base::Error& error) {
+    refuse(fmt::format("the journal's record of it: {}", error.what()));
+}
 
 std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Node& node,
                                        std::function<void(const ipam::Lease&)> before_claim) {

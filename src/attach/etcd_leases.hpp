@@ -2,6 +2,7 @@
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/cluster/etcd_range.hpp>
+#include <rdmanet/ipam/etcd_servers.hpp>
 #include <rdmanet/ipam/store.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
@@ -9,6 +10,9 @@
 #include <memory>
 
 namespace rdmanet::attach {
+
+/// How to reach it. Throws ipam::StoreError if the journal's record cannot be read.
+[[nodiscard]] ipam::EtcdServers servers_in(const state::LeaseStore& where);
 
 /// Leases in etcd, as this node uses them. Reads the files that say how to reach it, and asks nobody anything. Throws
 /// ipam::StoreError.

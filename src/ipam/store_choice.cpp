@@ -99,7 +99,6 @@ void require_servers(const StoreKeys& keys, StoreChoice& choice) {
                                fmt::format("store \"etcd\" needs \"etcd\": {{\"endpoints\": [...]}}, here or in {}: it "
                                            "says how the node reaches etcd",
                                            kNodeFile));
-    choice.etcd = keys.servers;
     if (keys.node_name) choice.node_name = keys.node_name->text;
 }
 
@@ -284,6 +283,7 @@ void choose_store(const json::Reader& ipam, Config& config) {
     require_no_slices(ipam);
     const StoreKeys keys = read_store_keys(ipam);
     config.store = choice_of(keys, ipam, config.ranges);
+    if (keys.etcd) config.store.etcd = keys.servers;
     require_no_slices(keys, config.store.kind);
     if (config.store.kind == StoreKind::node) {
         if (keys.kubernetes && !keys.store && !keys.kubeconfig) require_kubeconfig(keys, config.store);

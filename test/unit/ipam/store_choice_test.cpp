@@ -125,6 +125,9 @@ TEST_CASE("etcd is the store of a network that only says how to reach it, which 
     CHECK(config(etcd + "}").store.kind == StoreKind::etcd);
     CHECK_FALSE(config(etcd + "}").store.is_named);
     CHECK(config(etcd + R"(, "store": "etcd"})").store.is_named);
+    const Config moved = config(etcd + R"(, "store": "node"})"); // `rdmanet ipam` looks there, too
+    CHECK(moved.store.kind == StoreKind::node);
+    CHECK(moved.store.etcd.endpoints == std::vector<std::string>{"http://a:2379"});
 }
 
 TEST_CASE("a network that names no store is checked for the one that it turns out to use") {
