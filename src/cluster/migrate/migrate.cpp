@@ -193,7 +193,7 @@ private:
     RangeObject finish(const RangeObject& range) {
         try {
             return ranges_.finish(range, deadline_);
-        } catch (const StoreError& error) {
+        } catch (const base::Error& error) { // a store that is not asked through the API server may throw any
             if (!range.is_moving()) throw;
             throw StoreError(
                 StoreError::Kind::permanent,
