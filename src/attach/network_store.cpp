@@ -146,6 +146,13 @@ ipam::StoreKind kind_of(const Answer& answer, const ipam::Config& config) {
                                fmt::format("AddressRange {} of the cluster has range {} in store \"etcd\": name that "
                                            "\"store\" and its \"etcd\" in the network, or use a range of its own",
                                            answer.object, answer.place.subnet));
+    if (answer.store == to_string(ipam::StoreKind::node))
+        throw ipam::StoreError(
+            ipam::StoreError::Kind::permanent,
+            fmt::format("AddressRange {} of the cluster has range {} in store \"node\", from which one node gives its "
+                        "addresses: set \"store\": \"node\" in the network on that node, or run `rdmanet ipam migrate "
+                        "--to {} --network FILE` there",
+                        answer.object, answer.place.subnet, config.store.kind));
     throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                            fmt::format("AddressRange {} of the cluster has range {} in store {}, which this version "
                                        "does not know: name the \"store\" of the network, or use a range of its own",

@@ -87,6 +87,36 @@ TEST_CASE("a range goes from pools to blocks and back, and living pods keep thei
     CHECK(stage.node.difference() == "");
 }
 
+/// Its new file has the leases from the journal, which names no range.
+TEST_CASE("a node that has lost its file of blocks goes on with pools if the range has moved there",
+          "[cluster][migrate]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    const auto call_in = [&](const std::string& store, const std::string& range, const std::string& container) {
+        PluginCall call =
+            of(machine.call_with("'range':'" + range + "','store':'" + store + "'", stage.pod), container);
+        call.ifname = "net" + container.substr(1);
+        return call;
+    };
+    const PluginCall in_block = call_in("blocks", "10.64.11.0/24", "c1");
+    const std::string result = add(in_block);
+    CHECK_THAT(migrate(in_block, "whereabouts"), Names("moved from store \"blocks\" to store \"whereabouts\""));
+    shell("rm /run/rdmanet/blocks.sqlite");
+    const PluginCall other = call_in("blocks", "10.64.12.0/24", "c2");
+    (void)add(other); // makes the new file
+    CHECK(shell("sqlite3 /run/rdmanet/blocks.sqlite 'SELECT count(*) FROM leases'") == "2\n");
+    const PluginCall in_pool = call_in("whereabouts", "10.64.11.0/24", "c3");
+    const std::string its_result = add(in_pool);
+    CHECK(addresses(its_result) != addresses(result));
+    CHECK(check(in_block, result) == "");
+    CHECK(check(in_pool, its_result) == "");
+    for (const PluginCall& call : {after(in_block, result), other, after(in_pool, its_result)}) CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 /// The API server's own etcd: leases may be there, too.
 TEST_CASE("a range goes from pools to etcd and on to blocks, and living pods keep their addresses",
           "[cluster][migrate]") {

@@ -190,6 +190,9 @@ TEST_CASE("leases of the node's own store go into blocks while their pods run", 
     const std::string other = addresses(add(in_cluster));
     CHECK_THAT(other, !Catch::Contains("10.76.1.1/24") && !Catch::Contains("fd76::1/120"));
     CHECK_THAT(refusal(network.call("node", "c3")), Names("10.76.1.0/24", "migrate --to node"));
+    const auto has_gone = Names("10.76.1.1 to 10.76.1.254", "to store \"blocks\"", "migrate --to node --network FILE");
+    CHECK_THAT(plan(network.call("node", "c3")), has_gone);
+    CHECK_THAT(error_of(network.call("node", "c3").with_command("STATUS").run()), has_gone);
     CHECK(on_node() == "0");
     CHECK(del(after(old, result)) == "");
     CHECK(in_blocks() == "2");
@@ -280,6 +283,10 @@ TEST_CASE("leases come back into the node's own store, unless another node has s
     CHECK(blocks_of(network.space()) == "");
     CHECK(check(old, result) == "");
     CHECK_THAT(refusal(network.call(from, "c4", range)), Names("10.76.3.0/24"));
+    const auto names_the_node = Names("10.76.3.0/24 in store \"node\"", "\"store\": \"node\"",
+                                      "`rdmanet ipam migrate --to whereabouts --network FILE`");
+    CHECK_THAT(refusal(network.call("", "c4", range)), names_the_node);
+    CHECK_THAT(plan(network.call("", "c4", range)), names_the_node);
     const PluginCall next = network.call("node", "c3", range);
     CHECK_THAT(addresses(add(next)), !Catch::Contains(addresses(result).substr(0, addresses(result).find(' '))));
     CHECK(del(next) == "");
