@@ -188,6 +188,20 @@ TEST_CASE_METHOD(Crossed, "a node that has not heard of a move is told that some
     CHECK_THAT(add_to_block(*b, "b2"), Contains("somebody has deleted AddressRange") && Contains("ipam migrate"));
 }
 
+TEST_CASE_METHOD(Crossed,
+                 "a move that another command turns back says that, and not that the range is between two stores") {
+    if (!is_there()) return;
+    REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
+    Relay relay("admin");
+    int changes = 0;
+    relay.decide(before([&](const std::string& request) { return is_change_of_range(request) && ++changes == 2; },
+                        [&] { CHECK(migrate_to("whereabouts") == "moved"); }));
+    const auto api = relay.connect();
+    CHECK_THAT(migrate_to("blocks", *api), Contains("others move AddressRange") && Contains("run this command again") &&
+                                               !Contains("between two stores"));
+    CHECK(recorded() == "whereabouts");
+}
+
 TEST_CASE_METHOD(Crossed, "a range that comes to overlap while whereabouts is watched leaves the other as it was") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
