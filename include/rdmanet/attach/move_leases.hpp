@@ -38,7 +38,7 @@ struct LeaseMove {
 [[nodiscard]] std::vector<LeaseMove> move_leases_to_cluster(const ipam::Config& network, const Node& node,
                                                             DryRun dry_run);
 
-/// The first attachment of this node that has addresses of the network's ranges in an etcd that `etcd` does not lead to.
+/// The first attachment of this node with addresses of the network's ranges in an etcd that `etcd` does not lead to.
 struct InOtherEtcd {
     std::string what; // with its pod
     ipam::EtcdServers servers;
