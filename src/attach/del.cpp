@@ -49,7 +49,9 @@ bool is_in_result(const Link& link, const cni::Request& request) {
 std::vector<ipam::Lease> find_leases_of(const cni::Request& request, Session& session, const base::Deadline& deadline) {
     constexpr std::chrono::seconds kAskTimeout{5};
     const auto where = lease_store_of(request, session.node);
-    if (!where) return find_leases(session.leases, session.key, session.node, deadline);
+    // They stay in the node's own store if it had leases of the range before the node had a cluster.
+    auto on_node = find_leases(session.leases, session.key, session.node, deadline);
+    if (!where || !on_node.empty()) return on_node;
     try {
         return SharedLeases(*where, session.node, session.records)
             .find(owner_key(session.key), deadline.at_most(kAskTimeout));

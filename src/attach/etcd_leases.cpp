@@ -29,12 +29,6 @@ std::vector<std::string> spaces_of(const state::LeaseStore& where) {
     return spaces;
 }
 
-ipam::EtcdServers servers_in(const state::LeaseStore& where) try {
-    return ipam::parse_etcd(json::Document::parse(where.etcd).root(), ipam::EtcdSource::node);
-} catch (const base::Error& error) {
-    refuse(fmt::format("the journal's record of it: {}", error.what()));
-}
-
 /// One for each cluster and user. It ends with the boot, as everything in the state directory.
 std::string memory_file(const ipam::EtcdServers& servers, const Node& node) {
     return fmt::format(
@@ -42,13 +36,24 @@ std::string memory_file(const ipam::EtcdServers& servers, const Node& node) {
         base::hash64(fmt::format("{}\n{}\n{}", base::join(servers.endpoints, "\n"), servers.username, servers.prefix)));
 }
 
-etcd::Client connect(const ipam::EtcdServers& servers, const http::Limits& limits, const Node& node) try {
+etcd::Client make_client(const ipam::EtcdServers& servers, const http::Limits& limits, const Node& node) try {
     return {cluster::read_etcd_access(servers), etcd::Memory(memory_file(servers, node)), limits};
 } catch (const etcd::Failure& failure) {
     refuse(failure.what());
 }
 
+etcd::Client connect(const state::LeaseStore& where, const ipam::EtcdServers& servers, const Node& node) {
+    const http::Limits limits = limits_of(where);
+    return node.clusters->connect_to_etcd(where.etcd, limits, [&] { return make_client(servers, limits, node); });
+}
+
 } // namespace
+
+ipam::EtcdServers servers_in(const state::LeaseStore& where) try {
+    return ipam::parse_etcd(json::Document::parse(where.etcd).root(), ipam::EtcdSource::node);
+} catch (const base::Error& error) {
+    refuse(fmt::format("the journal's record of it: {}", error.what()));
+}
 
 std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Node& node,
                                        std::function<void(const ipam::Lease&)> before_claim) {
@@ -62,10 +67,12 @@ std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Nod
                                  .before_claim = std::move(before_claim),
                                  .warn = [&node](const std::string& text) { node.log.warn(text); },
                                  .has_open_claim = where.has_open_claim};
-    const http::Limits limits = limits_of(where);
-    return cluster::make_etcd_store(
-        node.clusters->connect_to_etcd(where.etcd, limits, [&] { return connect(servers, limits, node); }),
-        std::move(options));
+    return cluster::make_etcd_store(connect(where, servers, node), std::move(options));
+}
+
+cluster::EtcdRange open_etcd_range(const state::LeaseStore& where, const cluster::Place& place, const Node& node) {
+    const ipam::EtcdServers servers = servers_in(where);
+    return {connect(where, servers, node), servers.prefix, place};
 }
 
 } // namespace rdmanet::attach

@@ -248,6 +248,24 @@ void notice(std::string_view what, Collected& collected, const Node& node, const
     node.log.warn(fmt::format("cannot look for {}: {}", what, error.what()));
 }
 
+/// ADDs give back what the store that they use had before: a range may have moved to another one, or have no pod now.
+void give_back_earlier_boot(const ipam::NodeFile& file, Outcome& outcome, const Node& node,
+                            const state::AttachmentStore& records, const base::Deadline& deadline) {
+    notice("blocks of addresses of an earlier boot", outcome.collected, node, [&] {
+        look_for_earlier_blocks(file.kubeconfig, file.node_name, node, records, deadline);
+        return std::vector<std::string>();
+    });
+    notice("addresses in pools of an earlier boot", outcome.collected, node, [&] {
+        SharedLeases({.kind = std::string(to_string(ipam::StoreKind::whereabouts)),
+                      .kubeconfig = file.kubeconfig,
+                      .pools = {},
+                      .node_name = file.node_name},
+                     node, records)
+            .give_back_earlier_boot();
+        return std::vector<std::string>();
+    });
+}
+
 /// A node's file that is wrong says nothing.
 ipam::NodeFile cluster_of_node(const Node& node) try {
     ipam::NodeFile file = ipam::read_node_file();
@@ -289,10 +307,7 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
         deadline);
     for (const state::Unreadable& one : outcome.kept) outcome.collected.failed.push_back(describe(one));
     if (dry_run == DryRun::no && !file.kubeconfig.empty())
-        notice("blocks of addresses of an earlier boot", outcome.collected, node, [&] {
-            look_for_earlier_blocks(file.kubeconfig, file.node_name, node, records, deadline);
-            return std::vector<std::string>();
-        });
+        give_back_earlier_boot(file, outcome, node, records, deadline);
     std::erase_if(outcome.collected.kept, [&](const Kept& kept) {
         const bool is_stuck = kept.removal_unfinished && !kept.pod.held_by.empty();
         if (is_stuck)

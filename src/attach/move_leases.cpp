@@ -2,6 +2,7 @@
 
 #include "block_leases.hpp"
 #include "detach.hpp"
+#include "etcd_leases.hpp"
 #include "leases.hpp"
 #include "moved_ranges.hpp"
 #include "network_store.hpp"
@@ -56,6 +57,12 @@ const ipam::ConfiguredRange* range_of(const ipam::Config& network, const Lease& 
             range.range.bounds().contains(lease.address.address().value()))
             return &range;
     return nullptr;
+}
+
+bool has_lease_of(const ipam::Config& network, const AttachmentRecord& record) {
+    const std::vector<Lease> leases = recorded_leases_of(record);
+    return std::any_of(leases.begin(), leases.end(),
+                       [&](const Lease& lease) { return range_of(network, lease) != nullptr; });
 }
 
 /// What both directions have in common.
@@ -323,10 +330,7 @@ private:
     }
 
     [[nodiscard]] bool is_meant(const AttachmentRecord& record) const {
-        if (!record.lease_store) return false;
-        const std::vector<Lease> leases = recorded_leases_of(record);
-        return std::any_of(leases.begin(), leases.end(),
-                           [&](const Lease& lease) { return range_of(lease) != nullptr; });
+        return record.lease_store && has_lease_of(network_, record);
     }
 
     /// nullopt: its DEL has just removed it.
@@ -400,6 +404,21 @@ std::optional<ipam::Config> network_to_move(const ipam::Config& network, std::st
     throw base::Error(fmt::format("this node has leases of the network's ranges in its own store, and the network uses "
                                   "store \"{}\": first set \"store\": \"{}\" in the network",
                                   network.store.kind, to));
+}
+
+std::optional<InOtherEtcd> find_in_other_etcd(const ipam::Config& network, const std::optional<ipam::EtcdServers>& etcd,
+                                              const Node& node) {
+    for (const AttachmentRecord& record : node.records().list().records) {
+        if (!record.lease_store || record.lease_store->etcd.empty() || !has_lease_of(network, record)) continue;
+        ipam::EtcdServers servers = servers_in(*record.lease_store);
+        const auto is_member = [&](const std::string& endpoint) {
+            return std::find(etcd->endpoints.begin(), etcd->endpoints.end(), endpoint) != etcd->endpoints.end();
+        };
+        const bool is_same = etcd && etcd->prefix == servers.prefix &&
+                             std::any_of(servers.endpoints.begin(), servers.endpoints.end(), is_member);
+        if (!is_same) return InOtherEtcd{.what = describe(record), .servers = std::move(servers)};
+    }
+    return std::nullopt;
 }
 
 std::vector<LeaseMove> move_leases_to_cluster(const ipam::Config& network, const Node& node, DryRun dry_run) {

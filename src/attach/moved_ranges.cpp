@@ -24,8 +24,20 @@ base::IpAddress parse_address(const json::Reader& text) {
 } // namespace
 
 bool MovedRanges::Entry::contains(const std::string& its_space, const base::IpAddress& address) const {
-    return space == its_space && first.family() == address.family() && first.value() <= address.value() &&
-           address.value() <= last.value();
+    return space == its_space && moved.first.family() == address.family() && moved.first.value() <= address.value() &&
+           address.value() <= moved.last.value();
+}
+
+bool MovedRanges::Entry::contains(const Entry& other) const {
+    return contains(other.space, other.moved.first) && contains(other.space, other.moved.last);
+}
+
+ipam::StoreError MovedRanges::Moved::refusal() const {
+    return {
+        ipam::StoreError::Kind::permanent,
+        fmt::format("the leases of {} to {} have gone from the store of this node to store \"{}\": use that, or run "
+                    "`rdmanet ipam migrate --to node --network FILE` on this node",
+                    first, last, store)};
 }
 
 MovedRanges::MovedRanges(const Node& node) : path_(fmt::format("{}/moved-ranges.json", node.state_directory)) {}
@@ -33,25 +45,32 @@ MovedRanges::MovedRanges(const Node& node) : path_(fmt::format("{}/moved-ranges.
 std::optional<MovedRanges::Moved> MovedRanges::find(const std::vector<ipam::Lease>& leases) const {
     for (Entry& entry : read())
         for (const ipam::Lease& lease : leases)
-            if (entry.contains(lease.space, lease.address.address()))
-                return Moved{.address = lease.address.address(), .store = std::move(entry.store)};
+            if (entry.contains(lease.space, lease.address.address())) return std::move(entry.moved);
     return std::nullopt;
+}
+
+std::optional<MovedRanges::Moved> MovedRanges::find(const ipam::Config& network) const {
+    for (Entry& entry : read())
+        for (const ipam::ConfiguredRange& range : network.ranges)
+            if (entry.contains(entry_of(range, {}))) return std::move(entry.moved);
+    return std::nullopt;
+}
+
+MovedRanges::Entry MovedRanges::entry_of(const ipam::ConfiguredRange& range, std::string_view store) {
+    const base::Family family = range.range.family();
+    return {.space = range.space,
+            .moved = {.first = base::IpAddress(family, range.range.bounds().first),
+                      .last = base::IpAddress(family, range.range.bounds().last),
+                      .store = std::string(store)}};
 }
 
 void MovedRanges::add(const ipam::Config& network, std::string_view store) const {
     std::vector<Entry> entries = read();
-    for (const ipam::ConfiguredRange& range : network.ranges) {
-        const base::Family family = range.range.family();
-        entries.push_back({.space = range.space,
-                           .first = base::IpAddress(family, range.range.bounds().first),
-                           .last = base::IpAddress(family, range.range.bounds().last),
-                           .store = std::string(store)});
-    }
+    for (const ipam::ConfiguredRange& range : network.ranges) entries.push_back(entry_of(range, store));
     // The last one of equal ranges says what holds.
     for (auto entry = entries.begin(); entry != entries.end();) {
-        const bool is_said_again = std::any_of(std::next(entry), entries.end(), [&](const Entry& later) {
-            return later.contains(entry->space, entry->first) && later.contains(entry->space, entry->last);
-        });
+        const bool is_said_again =
+            std::any_of(std::next(entry), entries.end(), [&](const Entry& later) { return later.contains(*entry); });
         entry = is_said_again ? entries.erase(entry) : std::next(entry);
     }
     write(entries);
@@ -61,11 +80,8 @@ void MovedRanges::remove(const ipam::Config& network) const {
     std::vector<Entry> entries = read();
     const std::size_t before = entries.size();
     std::erase_if(entries, [&](const Entry& entry) {
-        return std::any_of(network.ranges.begin(), network.ranges.end(), [&](const ipam::ConfiguredRange& range) {
-            return range.space == entry.space && range.range.family() == entry.first.family() &&
-                   range.range.bounds().contains(entry.first.value()) &&
-                   range.range.bounds().contains(entry.last.value());
-        });
+        return std::any_of(network.ranges.begin(), network.ranges.end(),
+                           [&](const ipam::ConfiguredRange& range) { return entry_of(range, {}).contains(entry); });
     });
     if (entries.size() != before) write(entries);
 }
@@ -77,9 +93,9 @@ std::vector<MovedRanges::Entry> MovedRanges::read() const try {
     const json::Document document = json::Document::parse(*text);
     for (const json::Reader& range : document.root().at("ranges").elements())
         entries.push_back({.space = range.at("space").string(),
-                           .first = parse_address(range.at("first")),
-                           .last = parse_address(range.at("last")),
-                           .store = range.at("store").string()});
+                           .moved = {.first = parse_address(range.at("first")),
+                                     .last = parse_address(range.at("last")),
+                                     .store = range.at("store").string()}});
     return entries;
 } catch (const base::Error& error) {
     throw ipam::StoreError(ipam::StoreError::Kind::permanent,
@@ -94,9 +110,9 @@ void MovedRanges::write(const std::vector<Entry>& entries) const {
     for (const Entry& entry : entries)
         writer.begin_object()
             .member("space", entry.space)
-            .member("first", entry.first.to_string())
-            .member("last", entry.last.to_string())
-            .member("store", entry.store)
+            .member("first", entry.moved.first.to_string())
+            .member("last", entry.moved.last.to_string())
+            .member("store", entry.moved.store)
             .end_object();
     base::write_file_durably(path_, writer.end_array().end_object().to_text());
 }

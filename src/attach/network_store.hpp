@@ -4,6 +4,7 @@
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/config.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
 #include <cstdint>
@@ -12,21 +13,27 @@
 namespace rdmanet::attach {
 
 enum class AskCluster : std::uint8_t {
-    never,      // only what this node remembers
-    if_unknown, // also remembers the answer
-    anew,       // and nothing is written
+    if_unknown,    // also remembers the answer
+    if_unrecorded, // the same, and again before the node's own store gives what the cluster may have recorded by now
+    anew,          // and nothing is written
 };
 
 /// `config` with the store that an AddressRange names for its ranges, else the one that fits their size. What a node
 /// remembers may be outdated: the store itself obeys the AddressRange, and refuses. So a server that can't be asked is
 /// no error here. Throws ipam::StoreError for ranges of different stores, and json::ValueError for what the network's
 /// store has no place for.
-[[nodiscard]] ipam::Config settle_store(const ipam::Config& config, const Node& node, AskCluster ask,
-                                        const base::Deadline& deadline);
+///
+/// Where neither the network nor the cluster says the store, and the node's own store has leases of a range, it is the
+/// node's own, which the warnings say. Then a server that can't be asked is an error.
+[[nodiscard]] ipam::Config settle_store(const ipam::Config& config, ipam::SqliteStore& on_node, const Node& node,
+                                        AskCluster ask, const base::Deadline& deadline);
 
 /// The same for an attachment whose earlier ADD has leases in a store of the cluster.
 [[nodiscard]] ipam::Config settle_store(const ipam::Config& config, const std::optional<state::LeaseStore>& earlier,
-                                        const Node& node, const base::Deadline& deadline);
+                                        ipam::SqliteStore& on_node, const Node& node, const base::Deadline& deadline);
+
+/// The same as far as this node remembers it, without a look into its own store. Asks nobody.
+[[nodiscard]] ipam::Config remembered_store(const ipam::Config& config, const Node& node);
 
 /// Asks the cluster next time.
 void forget_store(const ipam::Config& config, const Node& node);

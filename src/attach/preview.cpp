@@ -1,4 +1,5 @@
 #include "network_store.hpp"
+#include "own_leases.hpp"
 #include "prepare.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
@@ -65,9 +66,10 @@ void describe_leases(Preview& preview, const cni::Request& request, const config
                      const base::Deadline& deadline) {
     const auto* configured = std::get_if<ipam::Config>(&config.ipam);
     if (configured == nullptr) return;
-    const ipam::Config own = settle_store(*configured, session.node, AskCluster::anew, deadline);
+    const ipam::Config own = settle_store(*configured, session.leases, session.node, AskCluster::anew, deadline);
     const auto requested = requested_addresses(request);
     if (!own.store.why.empty()) preview.actions.push_back(describe_store(own.store));
+    require_in_one_store(own, session.leases, session.node, deadline);
     with_store(lease_store_of(own), session.leases, session.node, session.records,
                [&](ipam::Store& store) { describe_leases_in(store, preview, own, requested, session.node, deadline); });
 }

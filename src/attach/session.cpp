@@ -4,6 +4,7 @@
 #include "clusters.hpp"
 #include "moved_ranges.hpp"
 #include "network_store.hpp"
+#include "own_leases.hpp"
 #include "shared_leases.hpp"
 
 #include "lookup/request.hpp"
@@ -13,31 +14,13 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
-#include <unistd.h>
-
 #include <chrono>
 #include <utility>
 
 namespace rdmanet::attach {
 namespace {
 
-/// Both stores would give the addresses of the range, each without a look at the other. Without the node's file
-/// nothing was given from it, and every record of the journal would have to be read to say so.
-void require_none_on_node(const ipam::Config& config, Session& session, PodProbe& pods,
-                          const base::Deadline& deadline) {
-    if (::access(session.leases.path().c_str(), F_OK) != 0) return;
-    ipam::Allocator on_node(session.leases, pods);
-    for (const ipam::ConfiguredRange& range : config.ranges)
-        if (const auto leases = on_node.usage(range, deadline).leases; leases != 0)
-            throw ipam::StoreError(
-                ipam::StoreError::Kind::permanent,
-                fmt::format(
-                    "range {} has {} in the store of this node, and the cluster's store does not know them: "
-                    "run `rdmanet ipam migrate --to {} --network FILE` on this node, or set \"store\": \"node\"",
-                    range.range, base::counted(leases, "lease", "leases"), config.store.kind));
-}
-
-/// The other way round.
+/// Both stores would give the addresses of the range, each without a look at the other.
 void require_none_in_blocks(const ipam::Config& config, Session& session, const base::Deadline& deadline) {
     if (!has_block_file(session.node)) return;
     ipam::BlockFile in_blocks = open_block_leases(session.node, session.records);
@@ -61,11 +44,7 @@ void require_not_moved(const ipam::Allocation& allocation, Session& session, con
     const auto moved = MovedRanges(session.node).find(allocation.leases);
     if (!moved) return;
     withdraw_leases(session.leases, session.key, allocation.fresh, session.node, deadline);
-    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
-                           fmt::format("address {} is of a range whose leases have gone from the store of this node "
-                                       "to store \"{}\": use that, or run `rdmanet ipam migrate --to node "
-                                       "--network FILE` on this node",
-                                       moved->address, moved->store));
+    throw moved->refusal();
 }
 
 /// Lets `allocate` take leases from the cluster's store at `where`. The record says so before the first claim is sent,
@@ -138,7 +117,7 @@ ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request&
     if (record.lease_store) require_same_store(*record.lease_store, where);
     if (!config.store.why.empty()) session.node.log.info(describe_store(config.store));
     if (where) {
-        require_none_on_node(config, session, pods, deadline);
+        require_in_one_store(config, session.leases, session.node, deadline);
         if (config.store.kind != ipam::StoreKind::blocks) require_none_in_blocks(config, session, deadline);
         // A quarter of the time is for the rollback.
         const base::Deadline until = session.node.clusters->until(deadline);
@@ -159,7 +138,7 @@ ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request&
 ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& request, state::AttachmentRecord& record,
                              Session& session, const std::function<void()>& save, const base::Deadline& deadline) {
     const auto earlier = record.lease_store;
-    const ipam::Config settled = settle_store(config, earlier, session.node, deadline);
+    const ipam::Config settled = settle_store(config, earlier, session.leases, session.node, deadline);
     bool has_claimed = false;
     const auto save_claim = [&] {
         has_claimed = true;
@@ -171,7 +150,8 @@ ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& req
         if (config.store.open_to.empty() || error.temporary()) throw;
         // Perhaps the cluster has recorded another store since this node has asked.
         forget_store(config, session.node);
-        const ipam::Config anew = settle_store(config, session.node, AskCluster::if_unknown, deadline);
+        const ipam::Config anew =
+            settle_store(config, session.leases, session.node, AskCluster::if_unrecorded, deadline);
         // A record has room for one store. The next ADD asks the other one.
         if (anew.store.kind == settled.store.kind || has_claimed) throw;
         record.lease_store = earlier;

@@ -94,8 +94,7 @@ std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, con
     const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
     const auto* own = std::get_if<ipam::Config>(&ipam);
     if (own == nullptr) return std::nullopt;
-    auto where =
-        lease_store_of(settle_store(*own, node, AskCluster::never, base::Deadline::in(std::chrono::seconds(0))));
+    auto where = lease_store_of(remembered_store(*own, node));
     if (where) where->are_pools_guessed = true;
     return where;
 } catch (const base::Error&) {

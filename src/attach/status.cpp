@@ -2,6 +2,7 @@
 // second.
 #include "leases.hpp"
 #include "network_store.hpp"
+#include "own_leases.hpp"
 #include "range_verdict.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
@@ -55,6 +56,10 @@ RangeVerdict judge_room(ipam::Allocator& allocator, const ipam::Config& config, 
     }
 }
 
+void warn_of_unknown(const std::string& why, const Node& node) {
+    node.log.warn(fmt::format("not known whether an ADD gets an address: {}", why));
+}
+
 /// A server that is away must not make every node of the cluster unready at once: pods that run don't need it, and
 /// an ADD waits for it or says so itself.
 void require_room_in_cluster(ipam::Allocator& allocator, const ipam::Config& config, const state::LeaseStore& where,
@@ -65,8 +70,7 @@ void require_room_in_cluster(ipam::Allocator& allocator, const ipam::Config& con
     if (!verdict) {
         verdict = judge_room(allocator, config, deadline);
         memory.note(*verdict);
-        if (verdict->kind == RangeVerdict::Kind::unknown)
-            node.log.warn(fmt::format("not known whether an ADD gets an address: {}", verdict->text));
+        if (verdict->kind == RangeVerdict::Kind::unknown) warn_of_unknown(verdict->text, node);
     }
     if (verdict->kind == RangeVerdict::Kind::full) unavailable(verdict->text);
     if (verdict->kind == RangeVerdict::Kind::refused)
@@ -78,12 +82,10 @@ bool asks_server(ipam::StoreKind kind) {
     return kind == ipam::StoreKind::whereabouts || kind == ipam::StoreKind::etcd;
 }
 
-void require_free_addresses(const ipam::Config& configured, const Node& node, const base::Deadline& deadline) {
-    const ipam::Config config = settle_store(configured, node, AskCluster::if_unknown, deadline);
-    const state::AttachmentStore records = node.records();
-    ipam::SqliteStore leases = open_leases(node, records);
+void require_free_addresses(const ipam::Config& config, ipam::SqliteStore& leases, const Node& node,
+                            const state::AttachmentStore& records, const base::Deadline& deadline) {
+    require_in_one_store(config, leases, node, deadline);
     PodProbe pods(node);
-    if (!config.store.why.empty()) node.log.debug(describe_store(config.store));
     const auto where = lease_store_of(config);
     with_store(where, leases, node, records, [&](ipam::Store& store) {
         ipam::Allocator allocator(store, pods);
@@ -91,6 +93,25 @@ void require_free_addresses(const ipam::Config& configured, const Node& node, co
         if (asks_server(config.store.kind)) return require_room_in_cluster(allocator, config, *where, node, deadline);
         require_room(allocator, config, deadline);
     });
+}
+
+/// nullopt: the cluster's server has to say it, and does not answer.
+std::optional<ipam::Config> find_settled(const ipam::Config& configured, ipam::SqliteStore& leases, const Node& node,
+                                         const base::Deadline& deadline) try {
+    ipam::Config config = settle_store(configured, leases, node, AskCluster::if_unknown, deadline);
+    if (!config.store.why.empty()) node.log.debug(describe_store(config.store));
+    return config;
+} catch (const ipam::StoreError& error) {
+    if (!error.temporary()) throw;
+    warn_of_unknown(error.what(), node);
+    return std::nullopt;
+}
+
+void require_free_addresses(const ipam::Config& configured, const Node& node, const base::Deadline& deadline) {
+    const state::AttachmentStore records = node.records();
+    ipam::SqliteStore leases = open_leases(node, records);
+    if (const auto config = find_settled(configured, leases, node, deadline))
+        require_free_addresses(*config, leases, node, records, deadline);
 }
 
 void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, const Node& node,

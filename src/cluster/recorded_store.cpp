@@ -8,25 +8,23 @@
 
 namespace rdmanet::cluster {
 
-std::vector<RecordedStore> find_recorded_stores(kube::Api& api, const std::vector<Place>& places,
-                                                const base::Deadline& deadline) {
+std::optional<std::vector<RecordedStore>> find_recorded_stores(kube::Api& api, const std::vector<Place>& places,
+                                                               const base::Deadline& deadline) try {
     std::set<std::string> spaces;
     for (const Place& place : places) spaces.insert(place.space);
     std::vector<RecordedStore> recorded;
-    try {
-        for (const std::string& space : spaces)
-            for (const RangeObject& range : BlocksApi(api).list_ranges(space, deadline)) {
-                Place place{.space = range.space, .subnet = range.subnet};
-                if (std::find(places.begin(), places.end(), place) == places.end()) continue;
-                recorded.push_back({.place = std::move(place),
-                                    .store = range.store,
-                                    .object = range.name(),
-                                    .node = range.recorded_by});
-            }
-    } catch (const MissingKind&) {  // then nothing is recorded
-    } catch (const MissingRight&) { // the marks in whereabouts' pools keep the stores apart
-    }
+    for (const std::string& space : spaces)
+        for (const RangeObject& range : BlocksApi(api).list_ranges(space, deadline)) {
+            Place place{.space = range.space, .subnet = range.subnet};
+            if (std::find(places.begin(), places.end(), place) == places.end()) continue;
+            recorded.push_back(
+                {.place = std::move(place), .store = range.store, .object = range.name(), .node = range.recorded_by});
+        }
     return recorded;
+} catch (const MissingKind&) {
+    return std::nullopt;
+} catch (const MissingRight&) { // the marks in whereabouts' pools keep the stores of the cluster apart
+    return std::nullopt;
 }
 
 } // namespace rdmanet::cluster

@@ -1,5 +1,6 @@
 #include "whereabouts_regain.hpp"
 
+#include "blocks/blocks_api.hpp"
 #include "held.hpp"
 #include "regain.hpp"
 
@@ -60,7 +61,8 @@ void WhereaboutsRegain::regain_record(const Place& place, ipam::Regained& regain
         } else {
             pool = api_.get_pool(place, deadline);
         }
-        const auto held = range_.find_held(place, *pool, deadline);
+        const auto held = find_held(place, *pool, regained, deadline);
+        if (!regained.refused.empty()) return;
         if (!held) continue;
         if (is_held(*held, lease.address.address())) {
             regained.refused =
@@ -81,6 +83,19 @@ void WhereaboutsRegain::regain_record(const Place& place, ipam::Regained& regain
         return;
     }
     refuse_as_busy(fmt::format("IPPool {}", name));
+}
+
+/// A store that has the range by now may have given the address.
+std::optional<std::vector<ipam::Interval>> WhereaboutsRegain::find_held(const Place& place, const Pool& pool,
+                                                                        ipam::Regained& regained,
+                                                                        const base::Deadline& deadline) try {
+    return range_.find_held(place, pool, deadline);
+} catch (const MissingRight&) {
+    throw;
+} catch (const ipam::StoreError& other_store) {
+    if (other_store.temporary()) throw;
+    regained.refused = fmt::format("{}: {}", other_store.what(), kTakeAnother);
+    return std::nullopt;
 }
 
 /// As for an ADD: a reservation without a container is whereabouts', and is this attachment's only if its record in the

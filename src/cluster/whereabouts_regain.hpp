@@ -8,6 +8,7 @@
 #include <rdmanet/ipam/store.hpp>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace rdmanet::cluster {
@@ -27,6 +28,9 @@ public:
 
 private:
     void regain_record(const Place& place, ipam::Regained& regained, const base::Deadline& deadline);
+    /// As WhereaboutsRange, or nullopt and why the address can't be regained.
+    [[nodiscard]] std::optional<std::vector<ipam::Interval>>
+    find_held(const Place& place, const Pool& pool, ipam::Regained& regained, const base::Deadline& deadline);
     void regain_reservation(const Place& place, bool is_fresh, ipam::Regained& regained,
                             const base::Deadline& deadline);
     void take_back(const Place& place, const ipam::Lease& lease, const base::Deadline& deadline);

@@ -53,6 +53,7 @@ StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<Config
     return {.kind = is_large ? StoreKind::blocks : StoreKind::whereabouts,
             .why = fmt::format("chosen by size (range {} has {} {} usable addresses, and {} is set)", smallest,
                                is_large ? "more than" : "at most", kMostInOnePool, kubernetes.where),
+            .is_named = false,
             .open_to = {{StoreKind::whereabouts, {}}, {StoreKind::blocks, {}}}};
 }
 
@@ -62,7 +63,7 @@ StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std
         throw json::ValueError(keys.etcd->where, fmt::format("{} is set as well: set \"store\" to \"whereabouts\" or "
                                                              "\"etcd\", or remove one of the two",
                                                              keys.kubernetes->where));
-    if (keys.etcd) return {.kind = StoreKind::etcd, .why = by_key("etcd", *keys.etcd)};
+    if (keys.etcd) return {.kind = StoreKind::etcd, .why = by_key("etcd", *keys.etcd), .is_named = false};
     if (keys.kubernetes) return by_size(*keys.kubernetes, ranges);
     for (const std::string_view key : kEtcdBefore06)
         if (const auto old = find_text(ipam, key))
@@ -98,7 +99,6 @@ void require_servers(const StoreKeys& keys, StoreChoice& choice) {
                                fmt::format("store \"etcd\" needs \"etcd\": {{\"endpoints\": [...]}}, here or in {}: it "
                                            "says how the node reaches etcd",
                                            kNodeFile));
-    choice.etcd = keys.servers;
     if (keys.node_name) choice.node_name = keys.node_name->text;
 }
 
@@ -283,6 +283,7 @@ void choose_store(const json::Reader& ipam, Config& config) {
     require_no_slices(ipam);
     const StoreKeys keys = read_store_keys(ipam);
     config.store = choice_of(keys, ipam, config.ranges);
+    if (keys.etcd) config.store.etcd = keys.servers;
     require_no_slices(keys, config.store.kind);
     if (config.store.kind == StoreKind::node) {
         if (keys.kubernetes && !keys.store && !keys.kubeconfig) require_kubeconfig(keys, config.store);

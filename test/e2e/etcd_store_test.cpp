@@ -88,6 +88,42 @@ std::string machine_id() {
 
 } // namespace
 
+TEST_CASE("a range with leases in the node's own store goes to etcd only if the network names it or etcd has it",
+          "[etcd]") {
+    NEEDS(etcd_lacks().empty(), etcd_lacks());
+    const std::string prefix = "/rdmanet/e2e-stay";
+    const Stage stage;
+    const std::string range = "'range':'10.41.9.0/24'";
+    const PluginCall old = call_for(stage.pod, concat("'master':'par0',", ipam("10.41.9.0/24")));
+    const std::string result = add(old);
+    PluginCall named = of(shared_call(stage.pod, prefix, range), "c2");
+    named.ifname = "net2";
+    PluginCall open = of(named, "c3");
+    open.config = replaced(open.config, R"("store":"etcd",)", "");
+    open.ifname = "net3";
+    const ProcessResult stays = open.run();
+    CHECK(addresses(stays.out) == "10.41.9.2/24");
+    CHECK_THAT(complaints(stays.err), Names("range 10.41.9.0/24 stays in the store of this node, which has 1 lease",
+                                            "`rdmanet ipam migrate --to etcd --network FILE` on this node"));
+    CHECK_THAT(complaints(open.with_command("STATUS").run().err), Names("10.41.9.0/24 stays"));
+    CHECK(keys_below(prefix) == "");
+    CHECK_THAT(refusal(named), Names("10.41.9.0/24 has 2 leases in the store of this node"));
+    CHECK(check(open, stays.out) == "");
+    CHECK(del(open) == "");
+
+    // Another node records the range.
+    shell(concat(
+        "curl --silent --fail ", endpoint(), R"(/v3/kv/put -d '{"key":"'$(printf )", prefix,
+        R"(/-/r/010.041.009.000-24 | base64 -w0)'","value":"'$(printf '{"version":1,"store":"etcd"}' | base64 -w0)'"}')"));
+    CHECK_THAT(refusal(open), Names("10.41.9.0/24 has 1 lease in the store of this node"));
+    CHECK(del(old) == "");
+    CHECK_THAT(addresses(add(open)), Catch::StartsWith("10.41.9."));
+    CHECK_THAT(keys_below(prefix), Names("/c3/net3/"));
+    CHECK(del(open) == "");
+    CHECK(keys_below(prefix) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("an ADD takes its addresses from etcd, and DEL gives them back", "[etcd]") {
     NEEDS(etcd_lacks().empty(), etcd_lacks());
     const std::string prefix = "/rdmanet/e2e-add";

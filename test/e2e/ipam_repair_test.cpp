@@ -1,6 +1,7 @@
 // `rdmanet ipam check --repair`: what the stores lack of the addresses of living pods.
 #include "attachment_stage.hpp"
 #include "cluster_calls.hpp"
+#include "cluster_machine.hpp"
 #include "cluster_stage.hpp"
 
 #include "support/concat.hpp"
@@ -202,6 +203,57 @@ TEST_CASE("ipam check --repair: a lease in etcd comes back", "[etcd]") {
     CHECK(del(call) == "");
     CHECK(check(other, result).find("not leased") == std::string::npos);
     CHECK(del(other) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ipam check --repair: of a range that has moved, blocks come back, and addresses of pools do not",
+          "[cluster][migrate]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    const PluginCall call = machine.call_with("'range':'10.75.5.0/24'", stage.pod); // in pools
+    const std::string result = add(call);
+    const std::string places = of_network(call);
+    const auto migrate = [&](const std::string& to) {
+        return run_process({"sh", "-c", concat("exec ", binary(), " ipam migrate --pause 0 --to ", to, " ", places)})
+            .out;
+    };
+    CHECK_THAT(migrate("blocks"), Names("leaves out 1 address,"));
+    const std::string pool = space + "-10.75.5.0-24";
+    shell(concat(". ", cluster(), R"(/lib; api --fail -X PATCH -H 'Content-Type: application/merge-patch+json' )",
+                 R"(--data-binary '{"spec":{"allocations":{"1":null}}}' )",
+                 R"("$url"/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/ippools/)", pool));
+    CHECK(pool_records(pool) == kHasNoRecord);
+    // The new store gives the address as soon as somebody has looked what the old one has.
+    const auto is_refused =
+        Names("not repaired: ", "10.75.5.1/24", "has blocks", "delete the pod, so that it gets another");
+    CHECK_THAT(repair(places).out, is_refused);
+    remove("ippools/" + pool);
+    CHECK_THAT(repair(places).out, is_refused);
+    CHECK_THAT(pool_records(pool), Names("{}") || Names("NotFound"));
+    CHECK(del(after(call, result)) == "");
+    CHECK_THAT(migrate("blocks"), !Catch::Contains("leaves out"));
+
+    const PluginCall in_block = of(call, "c2");
+    const std::string its_result = add(in_block);
+    CHECK_THAT(migrate("whereabouts"), Names("leaves out 16 addresses,"));
+    const std::string block = blocks_of(space);
+    shell("sqlite3 /run/rdmanet/blocks.sqlite 'DELETE FROM leases'");
+    CHECK_THAT(repair(places).out, Names("made again: ", "shop/till"));
+    CHECK(check(in_block, its_result) == "");
+    const std::string object =
+        std::string(kBlocks) + "/" + space + "-" + replaced(block.substr(0, block.find(' ')), "/", "-");
+    shell(concat(". ", cluster(), R"(/lib; api --fail -X PATCH -H 'Content-Type: application/merge-patch+json' )",
+                 R"(--data-binary '{"metadata":{"finalizers":null}}' "$url")", object));
+    remove(object);
+    CHECK_THAT(repair(places).out, Names("made again: ", "AddressBlock "));
+    CHECK(blocks_of(space) == block);
+    CHECK(check(in_block, its_result) == "");
+    CHECK(del(after(in_block, its_result)) == "");
+    (void)shell(binary() + " gc");
+    CHECK(blocks_of(space) == "");
     CHECK(stage.node.difference() == "");
 }
 

@@ -12,6 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,13 @@ namespace {
 
 constexpr const char* kBoth = "'range':'10.76.1.0/24','ipRanges':[{'range':'fd76::/120'}]";
 
-/// A network with two ranges, in the store that a case names, with an address space of its own.
+/// A network with two ranges, in the store that a case names (empty: in none), with an address space of its own.
 class MovingNetwork {
 public:
     [[nodiscard]] PluginCall call(const std::string& store, const std::string& container,
                                   const std::string& keys = kBoth) const {
-        PluginCall call = of(machine_.call_with(concat("'store':'", store, "',", keys), stage_.pod), container);
+        const std::string name = store.empty() ? "" : concat("'store':'", store, "',");
+        PluginCall call = of(machine_.call_with(concat(name, keys), stage_.pod), container);
         call.ifname = "net" + container.substr(1);
         call.args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=", container);
         return call;
@@ -39,11 +41,16 @@ public:
 
     [[nodiscard]] ProcessResult migrate(const std::string& to, const std::vector<std::string>& more = {},
                                         const std::string& keys = kBoth) const {
+        return migrate_with(call(to, "c0", keys), to, more);
+    }
+
+    [[nodiscard]] static ProcessResult migrate_with(const PluginCall& network, const std::string& to,
+                                                    const std::vector<std::string>& more = {}) {
         std::vector<std::string> command{
             binary(), "ipam",      "migrate", "--kubeconfig", cluster() + "/admin.kubeconfig", "--to", to, "--pause",
             "0",      "--network", "-"};
         command.insert(command.end(), more.begin(), more.end());
-        return run_process(command, {.input = call(to, "c0", keys).config});
+        return run_process(command, {.input = network.config});
     }
 
     [[nodiscard]] const std::string& space() const { return space_; }
@@ -101,6 +108,52 @@ private:
     std::string store_;
 };
 
+std::string plan(const PluginCall& call) {
+    const ProcessResult said = run_process({binary(), "plan", "--name", "net"}, {.input = call.config});
+    return said.err + said.out;
+}
+
+/// What a call warns of that must succeed.
+std::string warnings_of(const PluginCall& call) {
+    const ProcessResult said = call.run();
+    if (said.exit_status != 0) throw std::runtime_error(error_of(said));
+    return complaints(said.err);
+}
+
+/// Keys and values of an address space, in the etcd that the API server has.
+class EtcdOfServer {
+public:
+    explicit EtcdOfServer(const std::string& space) : prefix_("/rdmanet/" + space), space_(prefix_ + '/' + space) {}
+
+    /// The key of a network's `ipam`.
+    [[nodiscard]] std::string key() const {
+        return concat("'etcd':{'prefix':'", prefix_, "','endpoints':['", url_, "']}");
+    }
+    /// Of the keys of addresses, as text.
+    [[nodiscard]] std::string leases() const {
+        return shell(concat("curl --silent --fail ", url_, R"(/v3/kv/range -d '{"key":")", encoded(space_ + "/a/"),
+                            R"(","range_end":")", encoded(space_ + "/a0"),
+                            R"("}' | jq --raw-output '.kvs // [] | .[] | .value | @base64d')"));
+    }
+    void put(const std::string& address, const std::string& value) const {
+        call("put", address, concat(R"(,"value":")", encoded(value), "\""));
+    }
+    void remove(const std::string& address) const { call("deleterange", address, ""); }
+
+private:
+    static std::string encoded(const std::string& text) {
+        return shell(concat("printf %s '", text, "' | base64 --wrap=0"));
+    }
+    void call(const std::string& what, const std::string& address, const std::string& more) const {
+        shell(concat("curl --silent --fail ", url_, "/v3/kv/", what, R"( -d '{"key":")",
+                     encoded(concat(space_, "/a/", address)), "\"", more, "}'"));
+    }
+
+    std::string prefix_;
+    std::string space_;
+    std::string url_ = "http://127.0.0.1:" + shell("sed -n 2p " + cluster() + "/ports | tr -d '\\n'");
+};
+
 void forget_moves() {
     shell("rm /run/rdmanet/moved-ranges.json");
 }
@@ -137,6 +190,9 @@ TEST_CASE("leases of the node's own store go into blocks while their pods run", 
     const std::string other = addresses(add(in_cluster));
     CHECK_THAT(other, !Catch::Contains("10.76.1.1/24") && !Catch::Contains("fd76::1/120"));
     CHECK_THAT(refusal(network.call("node", "c3")), Names("10.76.1.0/24", "migrate --to node"));
+    const auto has_gone = Names("10.76.1.1 to 10.76.1.254", "to store \"blocks\"", "migrate --to node --network FILE");
+    CHECK_THAT(plan(network.call("node", "c3")), has_gone);
+    CHECK_THAT(error_of(network.call("node", "c3").with_command("STATUS").run()), has_gone);
     CHECK(on_node() == "0");
     CHECK(del(after(old, result)) == "");
     CHECK(in_blocks() == "2");
@@ -227,6 +283,10 @@ TEST_CASE("leases come back into the node's own store, unless another node has s
     CHECK(blocks_of(network.space()) == "");
     CHECK(check(old, result) == "");
     CHECK_THAT(refusal(network.call(from, "c4", range)), Names("10.76.3.0/24"));
+    const auto names_the_node = Names("10.76.3.0/24 in store \"node\"", "\"store\": \"node\"",
+                                      "`rdmanet ipam migrate --to whereabouts --network FILE`");
+    CHECK_THAT(refusal(network.call("", "c4", range)), names_the_node);
+    CHECK_THAT(plan(network.call("", "c4", range)), names_the_node);
     const PluginCall next = network.call("node", "c3", range);
     CHECK_THAT(addresses(add(next)), !Catch::Contains(addresses(result).substr(0, addresses(result).find(' '))));
     CHECK(del(next) == "");
@@ -242,6 +302,150 @@ TEST_CASE("leases come back into the node's own store, unless another node has s
     CHECK(check(on_the_node, its_result) == "");
     CHECK(on_node() == "0");
     CHECK(del(on_the_node) == "");
+    forget_moves();
+    CHECK(network.stage().node.difference() == "");
+}
+
+TEST_CASE("a range with leases in the node's own store stays there until it is moved", "[cluster][migrate][moves]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const MovingNetwork network;
+    const std::string range = "'range':'10.76.4.0/24'";
+    const PluginCall old = network.call("node", "c1", range);
+    const std::string old_result = add(old);
+    const PluginCall open = network.call("", "c2", range);
+    const auto says_that_it_stays = Names("range 10.76.4.0/24 stays in the store of this node, which has 1 lease of it",
+                                          "`rdmanet ipam migrate --to whereabouts --network FILE` on this node");
+    CHECK_THAT(plan(open),
+               says_that_it_stays && Names("keep leases in store \"node\", which has 1 lease", "253 of 254 are free"));
+    CHECK_THAT(warnings_of(open.with_command("STATUS")), says_that_it_stays);
+    const ProcessResult said = open.run();
+    CHECK_THAT(complaints(said.err), says_that_it_stays);
+    CHECK(addresses(said.out) == "10.76.4.2/24");
+    CHECK(on_node() == "2");
+    CHECK(recorded_stores(network.space()) == "");
+
+    // What is in the node's own store is found there, with a record and without.
+    CHECK(check(open, said.out) == "");
+    const PluginCall lost = network.call("", "c3", range);
+    (void)add(lost);
+    shell("rm $(grep -l '\"c3\"' /run/rdmanet/attachments/*.json)");
+    CHECK(del(lost) == "");
+    CHECK(on_node() == "2");
+    CHECK(succeeds("ip -n pod link show net2"));
+    CHECK(!succeeds("ip -n pod link show net3"));
+
+    const ProcessResult moved = MovingNetwork::migrate_with(open, "whereabouts");
+    CHECK(moved.err == "");
+    CHECK(moved.exit_status == 0);
+    CHECK(on_node() == "0");
+    CHECK(recorded_stores(network.space()) == "whereabouts");
+    CHECK(check(open, said.out) == "");
+    const PluginCall next = network.call("", "c4", range);
+    CHECK_THAT(plan(next), Names("keep leases in store \"whereabouts\"") && !Catch::Contains("stays in the store"));
+    CHECK(addresses(add(next)) == "10.76.4.3/24");
+    CHECK_THAT(pool_records(network.space() + "-10.76.4.0-24"), Names("\"c1\"", "\"c2\"", "\"c4\""));
+    for (const PluginCall& call : {old, open, next}) CHECK(del(call) == "");
+    CHECK(pool_records(network.space() + "-10.76.4.0-24") == kHasNoRecord);
+    forget_moves();
+    CHECK(network.stage().node.difference() == "");
+}
+
+TEST_CASE("leases of the node's own store do not keep a range that the cluster has by now, or may have",
+          "[cluster][migrate][moves]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const MovingNetwork network;
+    const std::string range = "'range':'10.76.5.0/24'";
+    const PluginCall old = network.call("node", "c1", range);
+    (void)add(old);
+    const PluginCall open = network.call("", "c2", range);
+    (void)add(open);
+    CHECK(on_node() == "2");
+    CHECK(del(open) == "");
+    // Another node records the range, a moment after this one has asked.
+    shell(concat(cluster(),
+                 R"(/apply '{"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressRange","metadata":{"name":")",
+                 network.space(), R"(-10.76.5.0-24","labels":{"rdmanet.cni/space":")", network.space(),
+                 R"("}},"spec":{"space":")", network.space(),
+                 R"(","range":"10.76.5.0/24","store":"blocks","blockSize":16,"confirmed":true}}' )",
+                 "/apis/rdmanet.cni/v1alpha1/addressranges"));
+    const auto is_refused = Names("10.76.5.0/24 has 1 lease in the store of this node",
+                                  "`rdmanet ipam migrate --to blocks --network FILE` on this node");
+    CHECK_THAT(refusal(open), is_refused);
+    CHECK_THAT(error_of(open.with_command("STATUS").run()), is_refused);
+    CHECK_THAT(plan(open), is_refused);
+    CHECK(on_node() == "1");
+    write_kubeconfig(kNobody);
+    shell("rm /run/rdmanet/range-*");
+    CHECK_THAT(refusal(open), Names("code 11: ", "connection refused"));
+    CHECK_THAT(warnings_of(open.with_command("STATUS")), Names("not known whether an ADD gets an address"));
+    CHECK(on_node() == "1");
+    CHECK(del(old) == "");
+    use_cluster_as("rdmanet");
+    shell(concat(cluster(), "/delete /apis/rdmanet.cni/v1alpha1/addressranges/", network.space(), "-10.76.5.0-24"));
+    CHECK(network.stage().node.difference() == "");
+}
+
+TEST_CASE("leases of the node's own store go into etcd while their pods run, and come back",
+          "[cluster][migrate][moves]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const MovingNetwork network;
+    const EtcdOfServer etcd(network.space());
+    const std::string keys = kBoth + (',' + etcd.key());
+    const PluginCall old = network.call("node", "c1", keys);
+    const std::string result = add(old);
+    const PluginCall in_etcd = network.call("etcd", "c2", keys);
+    CHECK_THAT(refusal(in_etcd), Names("10.76.1.0/24 has 1 lease in the store of this node",
+                                       "`rdmanet ipam migrate --to etcd --network FILE` on this node"));
+    const std::string what = "10.76.1.1/24, fd76::1/120 of pod \"shop/c1\"";
+    CHECK_THAT(network.migrate("etcd", {"--dry-run"}, keys).out, Names("would move: " + what));
+    CHECK(on_node() == "2");
+    CHECK(etcd.leases() == "");
+    const ProcessResult moved = network.migrate("etcd", {}, keys);
+    CHECK(moved.err == "");
+    CHECK(moved.exit_status == 0);
+    CHECK_THAT(moved.out, Names("moved: " + what, "from store \"node\" to store \"etcd\""));
+    CHECK(on_node() == "0");
+    CHECK_THAT(etcd.leases(), Names("10.76.1.1/24", "fd76::1/120", "shop"));
+    CHECK(check(old, result) == "");
+    CHECK_THAT(refusal(network.call("node", "c3", keys)),
+               Names("10.76.1.1 to 10.76.1.254", "store \"etcd\"", "`rdmanet ipam migrate --to node --network FILE`"));
+    CHECK(on_node() == "0");
+    const std::string its_result = add(in_etcd);
+    CHECK_THAT(addresses(its_result), !Catch::Contains("10.76.1.1/24") && !Catch::Contains("fd76::1/120"));
+
+    const std::string far = replaced(
+        replaced(replaced(etcd.leases(), "10.76.1.1/24", "10.76.1.200/24"), "\"c1\"", "\"far\""), "shop", "away");
+    etcd.put("010.076.001.200", far.substr(0, far.find('\n')));
+    const ProcessResult refused = network.migrate("node", {}, keys);
+    CHECK(refused.exit_status == 1);
+    CHECK_THAT(refused.err, Names("etcd has 10.76.1.200 for", "away", "delete those pods"));
+    CHECK(on_node() == "0");
+    CHECK(check(old, result) == "");
+    etcd.remove("010.076.001.200");
+
+    const ProcessResult blind = network.migrate("node");
+    CHECK(blind.exit_status == 1);
+    CHECK_THAT(blind.err, Names("c1", "has addresses in the etcd at", "below /rdmanet/" + network.space()));
+    CHECK(on_node() == "0");
+    const ProcessResult back = network.migrate("node", {}, keys);
+    CHECK(back.err == "");
+    CHECK(back.exit_status == 0);
+    CHECK_THAT(back.out, Names("moved: " + what, "from store \"etcd\" to store \"node\""));
+    CHECK(on_node() == "4");
+    CHECK(etcd.leases() == "");
+    CHECK(check(old, result) == "");
+    CHECK(check(in_etcd, its_result) == "");
+    CHECK_THAT(refusal(network.call("etcd", "c3", keys)), Names("10.76.1.0/24 has 2 leases in the store of this node"));
+    const PluginCall next = network.call("node", "c3", keys);
+    const std::string next_result = add(next);
+    CHECK_THAT(addresses(next_result), !Catch::Contains(addresses(result)) && !Catch::Contains(addresses(its_result)));
+    for (const PluginCall& call : {after(old, result), after(in_etcd, its_result), next}) CHECK(del(call) == "");
+    CHECK(on_node() == "0");
+    // Only the command takes the range to etcd again.
+    CHECK_THAT(refusal(network.call("etcd", "c4", keys)), Names("10.76.1.0/24", "in store \"node\""));
     forget_moves();
     CHECK(network.stage().node.difference() == "");
 }

@@ -5,6 +5,7 @@
 #include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/kube/api.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,9 @@ struct RecordedStore {
     std::string node{}; // that recorded it; may be empty
 };
 
-/// Those of `places` that the cluster has recorded. None without the kind of objects, or without the right to read
+/// Those of `places` that the cluster has recorded. nullopt without the kind of objects, or without the right to read
 /// them. One request for each space. Throws ipam::StoreError.
-[[nodiscard]] std::vector<RecordedStore> find_recorded_stores(kube::Api& api, const std::vector<Place>& places,
-                                                              const base::Deadline& deadline);
+[[nodiscard]] std::optional<std::vector<RecordedStore>>
+find_recorded_stores(kube::Api& api, const std::vector<Place>& places, const base::Deadline& deadline);
 
 } // namespace rdmanet::cluster

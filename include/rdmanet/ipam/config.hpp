@@ -62,10 +62,11 @@ struct StoreFit {
 struct StoreChoice {
     StoreKind kind = StoreKind::node;
     StoreLimits limits{};
-    std::string kubeconfig; // of whereabouts and blocks
-    EtcdServers etcd{};
+    std::string kubeconfig;  // of whereabouts and blocks
+    EtcdServers etcd{};      // of etcd; `rdmanet ipam` also looks there for what a network in another store had in it
     std::string node_name{}; // of blocks and etcd; empty: the host's name
     std::string why{};       // "chosen by ..."; empty: nothing says anything of stores
+    bool is_named = true;    // false: only keys that say how to reach a cluster have led to it
     /// Of a network that names no store: for each store that the cluster may have recorded for its ranges. Until that is
     /// known, `kind` is what fits the size of the ranges. See settle_store().
     std::map<StoreKind, StoreFit> open_to{};

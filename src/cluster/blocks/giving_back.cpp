@@ -58,6 +58,7 @@ void NodeBlocks::settle(const Deadline& deadline) {
             if (!is_of_this_cluster(block, deadline)) continue;
             try {
                 act(block);
+            } catch (const BlockGoesBack&) { // what is closed by now goes below
             } catch (const StoreError& error) {
                 if (error.unreachable()) throw; // the others would wait for the same server
                 if (!first_failure) first_failure = std::current_exception();
@@ -65,11 +66,7 @@ void NodeBlocks::settle(const Deadline& deadline) {
         }
     };
     for_each_block([&](const Block& block) {
-        if (block.state != BlockState::claiming) return;
-        try {
-            (void)find_out(block, deadline);
-        } catch (const RangeChanged&) { // it went back
-        }
+        if (block.state == BlockState::claiming) (void)find_out(block, deadline);
     });
     file_.close_abandoned(deadline);
     for_each_block([&](const Block& block) {

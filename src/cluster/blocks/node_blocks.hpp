@@ -26,10 +26,16 @@ namespace rdmanet::cluster {
 /// Throws: the request has no answer. The next call finds out.
 [[noreturn]] void not_known(std::string_view what, const std::string& name, std::string_view trouble = {});
 
-/// The cluster has removed what this node knows of a range, or has recorded something else.
-class RangeChanged : public ipam::StoreError {
+/// A block that this node has got is not given from, and goes back.
+class BlockGoesBack : public ipam::StoreError {
 public:
     using StoreError::StoreError;
+    explicit BlockGoesBack(const StoreError& why) : StoreError(why) {}
+};
+/// The cluster has removed what this node knows of a range, or has recorded something else.
+class RangeChanged : public BlockGoesBack {
+public:
+    using BlockGoesBack::BlockGoesBack;
 };
 
 class NodeBlocks {

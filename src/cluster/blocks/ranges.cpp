@@ -200,11 +200,14 @@ bool NodeBlocks::is_of_this_cluster(const Block& block, const Deadline& deadline
     });
 }
 
-void NodeBlocks::refuse_moved(const RangeObject& range) {
+void NodeBlocks::refuse_moved(const RangeObject& range) try {
+    require_stays(range);
     if (range.store != kInBlocks) refuse_difference(range, "store", kInBlocks, range.store);
     throw StoreError(StoreError::Kind::temporary,
                      fmt::format("lease store: AddressRange {} comes back from store \"{}\" just now: try again",
                                  range.name(), range.from_text()));
+} catch (const StoreError& why) {
+    throw BlockGoesBack(why);
 }
 
 } // namespace rdmanet::cluster

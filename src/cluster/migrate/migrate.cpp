@@ -190,11 +190,24 @@ private:
         return ranges_.begin(std::move(range), options_.to, checked, deadline_);
     }
 
+    /// False if nobody can say it now.
+    bool is_moved_by_others(const RangeObject& range) try {
+        const auto now = api_.find_range(range.name(), deadline_);
+        return now && now->moves != range.moves;
+    } catch (const base::Error&) {
+        return false;
+    }
+
     RangeObject finish(const RangeObject& range) {
         try {
             return ranges_.finish(range, deadline_);
-        } catch (const StoreError& error) {
+        } catch (const base::Error& error) { // a store that is not asked through the API server may throw any
             if (!range.is_moving()) throw;
+            if (is_moved_by_others(range))
+                throw StoreError(StoreError::Kind::temporary,
+                                 fmt::format("others move AddressRange {} to another store: when they are done, run "
+                                             "this command again if it shall be in store \"{}\"",
+                                             range.name(), range.store));
             throw StoreError(
                 StoreError::Kind::permanent,
                 fmt::format("{}; AddressRange {} is between two stores, \"{}\", and gives nothing: remove the cause "

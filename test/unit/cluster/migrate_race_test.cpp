@@ -29,6 +29,15 @@ public:
     static bool is_change_of_range(const std::string& request) {
         return request.starts_with("PATCH " + std::string(kRangesPath)) && request.find("dryRun") == std::string::npos;
     }
+    /// A node that knows the range from another one, and hears nothing more of it once it has made a block.
+    std::unique_ptr<TestNode> node_that_has_made_a_block(Relay& relay, TestNode& other) {
+        auto one = node_behind(relay, "b");
+        relay.decide([](const std::string& request) {
+            return request.starts_with("GET " + std::string(kRangesPath)) ? Fate::is_lost : Fate::passes;
+        });
+        one->file->put_range(other.file->ranges(soon()).front(), soon());
+        return one;
+    }
     std::string path_of_pool(const std::string& range) const { return kPoolsOfMoves + "/" + space + "-" + range; }
 };
 
@@ -133,11 +142,7 @@ TEST_CASE_METHOD(Crossed,
     REQUIRE(is_address(add_to_block(*a, "b1")));
     const std::string of_a = blocks();
     Relay relay("rdmanet");
-    auto b = node_behind(relay, "b");
-    relay.decide([](const std::string& request) { // it makes a block, and then hears no more
-        return request.starts_with("GET " + std::string(kRangesPath)) ? Fate::is_lost : Fate::passes;
-    });
-    b->file->put_range(a->file->ranges(soon()).front(), soon());
+    auto b = node_that_has_made_a_block(relay, *a);
     Relay of_migrate("admin");
     int changes = 0;
     of_migrate.decide(before([&](const std::string& request) { return is_change_of_range(request) && ++changes == 2; },
@@ -149,6 +154,52 @@ TEST_CASE_METHOD(Crossed,
     relay.decide(nullptr);
     CHECK_THAT(add_to_block(*b, "b2"), Contains("has blocks>whereabouts") || Contains("has whereabouts"));
     CHECK(blocks() == of_a);
+}
+
+TEST_CASE_METHOD(Crossed, "a block that was made right before its range moved goes back, and that is no failure") {
+    if (!is_there()) return;
+    auto a = node("a");
+    REQUIRE(is_address(add_to_block(*a, "b1")));
+    const std::string of_a = blocks();
+    Relay relay("rdmanet");
+    auto b = node_that_has_made_a_block(relay, *a);
+    CHECK(!is_address(add_to_block(*b, "b2")));
+    CHECK(blocks() != of_a);
+    CHECK_THAT(migrate_to("whereabouts"), StartsWith("moved 10."));
+    relay.decide(nullptr);
+    b->start();
+    b->store->settle(std::chrono::minutes(10), soon());
+    b->store->settle(std::chrono::minutes(10), soon());
+    CHECK(blocks() == of_a);
+    CHECK(b->states().empty());
+}
+
+TEST_CASE_METHOD(Crossed, "a node that has not heard of a move is told that somebody has deleted the range") {
+    if (!is_there()) return;
+    REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
+    REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1");
+    auto a = node("a");
+    REQUIRE(is_address(add_to_block(*a, "b1")));
+    delete_object(path_of_range("10.0.0.0-26"));
+    auto b = node("b");
+    ipam::BlockRange known = a->file->ranges(soon()).front();
+    known.held.clear();
+    b->file->put_range(known, soon());
+    CHECK_THAT(add_to_block(*b, "b2"), Contains("somebody has deleted AddressRange") && Contains("ipam migrate"));
+}
+
+TEST_CASE_METHOD(Crossed,
+                 "a move that another command turns back says that, and not that the range is between two stores") {
+    if (!is_there()) return;
+    REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
+    Relay relay("admin");
+    int changes = 0;
+    relay.decide(before([&](const std::string& request) { return is_change_of_range(request) && ++changes == 2; },
+                        [&] { CHECK(migrate_to("whereabouts") == "moved"); }));
+    const auto api = relay.connect();
+    CHECK_THAT(migrate_to("blocks", *api), Contains("others move AddressRange") && Contains("run this command again") &&
+                                               !Contains("between two stores"));
+    CHECK(recorded() == "whereabouts");
 }
 
 TEST_CASE_METHOD(Crossed, "a range that comes to overlap while whereabouts is watched leaves the other as it was") {
@@ -190,6 +241,44 @@ TEST_CASE_METHOD(Crossed, "what keeps a range between two stores is named, with 
     CHECK(recorded() == "whereabouts>blocks unconfirmed");
     CHECK(migrate_to("whereabouts") == "moved");
     CHECK(add_to_pool("p2") == "10.0.0.2/26");
+}
+
+namespace {
+
+/// It does not answer.
+class SilentStore final : public OutsideStore {
+public:
+    [[nodiscard]] std::string name() const override { return "etcd"; }
+    [[nodiscard]] bool has_range(const Place& /*place*/, const base::Deadline& /*deadline*/) override { return false; }
+    void require_range(const Place& /*place*/, const std::string& /*object*/,
+                       const base::Deadline& /*deadline*/) override {}
+    void expect(const Place& /*place*/, const std::string& /*from*/, const base::Deadline& /*deadline*/) override {}
+    [[nodiscard]] std::vector<ipam::Interval> take(const Moving& /*moving*/,
+                                                   const base::Deadline& /*deadline*/) override {
+        return {};
+    }
+    void leave_out(const Moving& /*moving*/, const std::vector<ipam::Interval>& /*held*/,
+                   const base::Deadline& /*deadline*/) override {
+        throw base::TimeoutError("waited for etcd");
+    }
+    [[nodiscard]] std::vector<Holder> describe(const Place& /*place*/, const base::Deadline& /*deadline*/) override {
+        return {};
+    }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(Crossed, "a store that does not answer leaves a range between two stores, which is named, too") {
+    if (!is_there()) return;
+    REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
+    SilentStore silent;
+    MigrateOptions options = options_to("etcd");
+    options.outside = {&silent};
+    CHECK_THAT(migrate_by(options, *admin),
+               Contains("waited for etcd") && Contains("between two stores") && Contains("`--to whereabouts`"));
+    CHECK(recorded().starts_with("whereabouts>etcd unconfirmed"));
+    options.to = "whereabouts";
+    CHECK(migrate_by(options, *admin) == "moved");
 }
 
 TEST_CASE_METHOD(Crossed, "blocks whose addresses other stores have, all of them, are not taken") {

@@ -50,6 +50,7 @@ TEST_CASE("leases are kept on the node, or in the cluster as whereabouts does it
     CHECK(shared.store.kind == StoreKind::whereabouts);
     CHECK(shared.store.kubeconfig == "/etc/k");
     CHECK(shared.store.why == "chosen by \"store\" of the network");
+    CHECK(shared.store.is_named);
     CHECK(shared.warnings.empty());
     CHECK_THAT(only_warning("{" + kReach + R"("store": "whereabouts", "range": "10.0.0.0/24", "cooldown": 5})"),
                Names("cooldown", "only the node"));
@@ -68,6 +69,7 @@ TEST_CASE("a network with a cluster uses the cluster's store, which fits the sma
     const Config shared = config("{" + kReach + R"("range": "10.0.0.0/20", "ipRanges": [{"range": "10.16.0.0/16"}]})");
     CHECK(shared.store.kind == StoreKind::whereabouts);
     CHECK_THAT(shared.store.why, Names("kubernetes", "10.0.0.0/20", "4094"));
+    CHECK_FALSE(shared.store.is_named);
     const Config large = config("{" + kReach + R"("range": "10.0.0.0/19"})");
     CHECK(large.store.kind == StoreKind::blocks);
     CHECK_THAT(large.store.why, Names("kubernetes", "range 10.0.0.0/19 has more than 4094 usable addresses"));
@@ -116,6 +118,16 @@ TEST_CASE("blocks have a size, a part for requests and the name of the node") {
             CHECK_THAT(only_warning("{" + store + R"("range": "10.0.0.0/24", )" + key + "}"),
                        Names(name, "ignored", "which has no blocks"));
     CHECK(config(file.network(R"("range": "10.0.0.0/24", "store": "whereabouts")")).warnings.empty());
+}
+
+TEST_CASE("etcd is the store of a network that only says how to reach it, which names no store") {
+    const std::string etcd = R"({"etcd": {"endpoints": ["http://a:2379"]}, "range": "10.0.0.0/24")";
+    CHECK(config(etcd + "}").store.kind == StoreKind::etcd);
+    CHECK_FALSE(config(etcd + "}").store.is_named);
+    CHECK(config(etcd + R"(, "store": "etcd"})").store.is_named);
+    const Config moved = config(etcd + R"(, "store": "node"})"); // `rdmanet ipam` looks there, too
+    CHECK(moved.store.kind == StoreKind::node);
+    CHECK(moved.store.etcd.endpoints == std::vector<std::string>{"http://a:2379"});
 }
 
 TEST_CASE("a network that names no store is checked for the one that it turns out to use") {

@@ -71,6 +71,20 @@ TEST_CASE("a record says where leases are that are not on the node") {
     CHECK(parse(record.to_text()).lease_store->are_pools_guessed);
 }
 
+TEST_CASE("a record says that its leases are still in the node's own store, beside another one") {
+    AttachmentRecord record = state::sample_record();
+    CHECK_FALSE(record.store_with_leases());
+    record.lease_store = state::LeaseStore{.kind = "blocks", .kubeconfig = "/etc/k", .pools = {}};
+    CHECK_THAT(record.to_text(), !Catch::Contains("beside"));
+    CHECK_FALSE(parse(record.to_text()).lease_store->is_beside);
+    CHECK(parse(record.to_text()).store_with_leases() == record.lease_store);
+    record.lease_store->is_beside = true;
+    const AttachmentRecord read = parse(record.to_text());
+    CHECK(read.lease_store == record.lease_store); // DEL gives back what is there
+    CHECK_FALSE(read.store_with_leases());
+    CHECK_FALSE(read.owes_addresses());
+}
+
 TEST_CASE("unchanged settings of a VF are not recorded") {
     AttachmentRecord record = state::sample_record();
     record.wanted->vf = {.trust = true};
