@@ -187,7 +187,11 @@ start_etcd() { # PROGRAM PEER-PORT
 }
 
 start_apiserver() { # PROGRAM
-	! is_running . apiserver || return 0
+	is_running . apiserver || run_apiserver "$1"
+	wait_for kube-apiserver apiserver.log "$(cat apiserver.pid)" apiserver_is_ready # its etcd may have started anew
+}
+
+run_apiserver() { # PROGRAM
 	"$1" --etcd-servers="http://127.0.0.1:$etcd_port" --bind-address=127.0.0.1 --advertise-address=127.0.0.1 \
 		--secure-port="$port" --tls-cert-file=pki/server.crt --tls-private-key-file=pki/server.key \
 		--client-ca-file=pki/ca.crt --service-cluster-ip-range=10.0.0.0/24 --service-account-issuer=https://test \
@@ -195,7 +199,6 @@ start_apiserver() { # PROGRAM
 		--token-auth-file=tokens.csv --authorization-mode=RBAC --disable-admission-plugins=ServiceAccount \
 		--endpoint-reconciler-type=none >apiserver.log 2>&1 </dev/null &
 	echo $! >apiserver.pid
-	wait_for kube-apiserver apiserver.log $! apiserver_is_ready
 }
 
 start() {

@@ -1,6 +1,7 @@
 // An API server that is slow, stopped, or refuses: what ADD and DEL say, and what they leave.
 #include "attachment_stage.hpp"
 #include "cluster_calls.hpp"
+#include "cluster_machine.hpp"
 #include "cluster_stage.hpp"
 #include "connect_proxy.hpp"
 #include "traffic.hpp"
@@ -18,13 +19,56 @@ namespace {
 
 using Catch::Matches;
 
-/// The API server, which gets no processor time until this ends.
+std::string pid_of(const std::string& server) {
+    return concat("$(cat ", cluster(), '/', server, ".pid)");
+}
+
+/// The API server or its etcd, which gets no processor time until this ends.
 class StoppedServer {
 public:
-    StoppedServer() { shell(concat("kill -STOP $(cat ", cluster(), "/apiserver.pid)")); }
+    explicit StoppedServer(std::string server = "apiserver") : server_(std::move(server)) {
+        shell("kill -STOP " + pid_of(server_));
+    }
     StoppedServer(const StoppedServer&) = delete;
     StoppedServer& operator=(const StoppedServer&) = delete;
-    ~StoppedServer() { (void)succeeds(concat("kill -CONT $(cat ", cluster(), "/apiserver.pid)")); }
+    ~StoppedServer() { (void)succeeds("kill -CONT " + pid_of(server_)); }
+
+private:
+    std::string server_;
+};
+
+/// Pods that ask for an address of their own: with blocks, each is a block, which its DEL gives back.
+PluginCall impatient_call(const ClusterMachine& machine, const Pod& pod, const std::string& store, int number) {
+    const int first = store == "blocks" ? 128 : 0;
+    PluginCall call = machine.call_with(
+        concat("'store':'", store, "','range':'10.31.21.", first, "/25','requestable':'10.31.21.", first + 64, "/26'"),
+        pod);
+    const std::string servers = concat("\"kubeconfig\":\"", kKubeconfig, "\"");
+    call.config = replaced(call.config, servers, servers + R"(,"connectTimeoutMs":1000,"requestTimeoutMs":1000)");
+    call.args += concat(";IP=10.31.21.", first + 65 + number);
+    return call;
+}
+
+/// Pods of both stores.
+class TrafficInCluster {
+public:
+    TrafficInCluster(const ClusterMachine& machine, const Pod& pod)
+        : in_pools_([&](int thread) { return impatient_call(machine, pod, "whereabouts", thread); }),
+          in_blocks_([&](int thread) { return impatient_call(machine, pod, "blocks", thread); }, Traffic::kThreads) {}
+
+    /// Until each store has given some addresses more, or refused some.
+    void wait_for(std::atomic<int> Traffic::*counter) {
+        for (Traffic* one : {&in_pools_, &in_blocks_}) one->wait_for(one->*counter, 2);
+    }
+    /// What must never happen; empty if it did not.
+    [[nodiscard]] std::string end() {
+        for (Traffic* one : {&in_pools_, &in_blocks_}) one->end();
+        return in_pools_.complaint() + in_blocks_.complaint();
+    }
+
+private:
+    Traffic in_pools_;
+    Traffic in_blocks_;
 };
 
 /// How often the server has been asked for a pool.
@@ -101,31 +145,32 @@ TEST_CASE("a server that sends an ADD away has its attention for one deadline, w
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("an API server that is killed, started, and stopped for longer than a deadline costs no address",
-          "[cluster]") {
+TEST_CASE("an API server, or its etcd, that is killed, started, and stopped for long costs no address",
+          "[cluster][blocks]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     write_kubeconfig(kubeconfig());
+    const std::string server = GENERATE("apiserver", "etcd");
+    CAPTURE(server);
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
     const Stage stage;
     {
-        Traffic traffic(
-            call_in_cluster(stage.pod, "10.31.21.0/24", ",'connectTimeoutMs':1000,'requestTimeoutMs':1000"));
-        traffic.wait_for(traffic.added, 4);
-        shell(concat("kill -KILL $(cat ", cluster(), "/apiserver.pid)"));
-        traffic.wait_for(traffic.refused, 4);
+        TrafficInCluster traffic(machine, stage.pod);
+        traffic.wait_for(&Traffic::added);
+        shell("kill -KILL " + pid_of(server));
+        traffic.wait_for(&Traffic::refused);
         shell(cluster() + "/start");
-        traffic.wait_for(traffic.added, 4);
+        traffic.wait_for(&Traffic::added);
         {
-            const StoppedServer stopped;
-            traffic.wait_for(traffic.refused, 4);
+            const StoppedServer stopped(server);
+            traffic.wait_for(&Traffic::refused);
         }
-        traffic.wait_for(traffic.added, 4);
-        traffic.end();
-        CHECK(traffic.complaint() == "");
+        traffic.wait_for(&Traffic::added);
+        CHECK(traffic.end() == "");
     }
     pay_debts();
-    CHECK(pool_records("10.31.21.0-24") == kHasNoRecord);
-    CHECK(shell(cluster() + "/get overlappingrangeipreservations | jq -r '.items[].metadata.name' | grep "
-                            "'^10.31.21.' || true") == "");
+    CHECK(leases_left("whereabouts", space, "10.31.21.0-25") == "");
+    CHECK(leases_left("blocks", space, "10.31.21.128-25") == "");
     CHECK(shell("find /run/rdmanet/attachments -name '*.json'") == "");
     CHECK(stage.node.difference() == "");
 }
