@@ -8,9 +8,9 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
-#include "unit/http/scripted_server.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -35,6 +35,54 @@ public:
 
 private:
     std::string server_;
+};
+
+/// The API server has one seat for the requests of nodes (priority and fairness), and somebody has it whose request never
+/// ends. So it sends each node away with status 429.
+class BusyForNodes {
+public:
+    BusyForNodes() {
+        apply(R"("kind":"PriorityLevelConfiguration","metadata":{"name":"one-seat"},"spec":{"type":"Limited",)"
+              R"("limited":{"nominalConcurrencyShares":0,"lendablePercent":0,"borrowingLimitPercent":0,)"
+              R"("limitResponse":{"type":"Reject"}}})",
+              kLevels);
+        apply(R"("kind":"FlowSchema","metadata":{"name":"one-seat"},"spec":{"priorityLevelConfiguration":)"
+              R"({"name":"one-seat"},"matchingPrecedence":2,"rules":[{"subjects":[{"kind":"User","user":)"
+              R"({"name":"system:serviceaccount:kube-system:rdmanet"}}],"resourceRules":[{"verbs":["*"],)"
+              R"("apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}]}]})",
+              kSchemas);
+        // A body that never comes.
+        shell(concat("mkfifo ", kBody, "; setsid bash -c '. ", cluster(), "/lib; exec 8<>", kBody, "; while :; do ",
+                     kAsNode, " -X POST -T - \"$url$of_whereabouts/ippools?dryRun=All\" <&8; done' >/dev/null 2>&1 & ",
+                     "echo $! >", kBody, ".pid"));
+        wait_until(concat("test ", kStatus, " = 429"));
+    }
+    BusyForNodes(const BusyForNodes&) = delete;
+    BusyForNodes& operator=(const BusyForNodes&) = delete;
+    ~BusyForNodes() {
+        (void)succeeds(concat("kill -- -$(cat ", kBody, ".pid); rm -f ", kBody, ' ', kBody, ".pid"));
+        for (const std::string& objects : {kSchemas, kLevels})
+            (void)succeeds(concat(cluster(), "/delete ", objects, "/one-seat"));
+        wait_until(concat("test ", kStatus, " != 429"));
+    }
+    /// How many requests it has sent away.
+    [[nodiscard]] static int refusals() {
+        return std::stoi(shell(cluster() + "/get /metrics | awk '/^apiserver_flowcontrol_rejected_requests_total.*"
+                                           "one-seat/ { sum += $NF } END { print sum + 0 }'"));
+    }
+
+private:
+    static void apply(const std::string& object, const std::string& objects) {
+        shell(concat(cluster(), R"(/apply '{"apiVersion":"flowcontrol.apiserver.k8s.io/v1",)", object, "}' ", objects));
+    }
+
+    inline static const std::string kSchemas = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
+    inline static const std::string kLevels = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations";
+    inline static const std::string kBody = "/run/body-of-nobody";
+    inline static const std::string kAsNode = concat("curl --silent -o /dev/null --cacert ", cluster(),
+                                                     "/pki/ca.crt -H \"Authorization: Bearer rdmanet-token\"");
+    inline static const std::string kStatus =
+        concat("\"$(. ", cluster(), "/lib; ", kAsNode, " -w '%{http_code}' \"$url\"/api/v1/nodes/none)\"");
 };
 
 /// Pods that ask for an address of their own: with blocks, each is a block, which its DEL gives back.
@@ -108,12 +156,9 @@ TEST_CASE("an ADD that fails says at which server and in which step, the server'
     CHECK_THAT(why(kubeconfig(url, "http://127.0.0.1:1"), call),
                Names("code 11", "http://127.0.0.1:1: TCP: connecting: connection refused") && Matches(".*" + duration));
     {
-        const http::test::ScriptedServer silent([](http::test::Connection& connection) {
-            (void)connection.read_request();
-            (void)connection.read_request(); // until the client gives up
-        });
-        CHECK_THAT(why(replaced(kNobody, "http://127.0.0.1:1", silent.url()), patient(",'requestTimeoutMs':300")),
-                   Names("code 11", silent.url() + ": HTTP: no answer") && Matches(".*, after [0-9]{3} ms"));
+        const StoppedServer stopped("etcd"); // without which the API server has no answer
+        CHECK_THAT(why(kubeconfig(), patient(",'requestTimeoutMs':300")),
+                   Names("code 11", url + ": HTTP: no answer") && Matches(".*" + duration));
     }
     {
         const StoppedServer stopped; // the kernel still accepts connections
@@ -128,20 +173,23 @@ TEST_CASE("an ADD that fails says at which server and in which step, the server'
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a server that sends an ADD away has its attention for one deadline, whatever it is asked", "[ipam]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    std::atomic<int> requests{0};
-    const http::test::ScriptedServer busy([&](http::test::Connection& connection) {
-        for (; !connection.read_request().empty(); ++requests)
-            connection.send("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n");
-    });
-    write_kubeconfig(replaced(kNobody, "http://127.0.0.1:1", busy.url()));
+TEST_CASE("a server that sends an ADD away has its attention for one deadline, whatever it is asked", "[cluster]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    write_kubeconfig(kubeconfig());
     const Stage stage;
     PluginCall call = call_in_cluster(stage.pod, "10.31.29.0/24", ",'addTimeoutMs':2500");
     call.config = replaced(call.config, R"("store":"whereabouts",)", ""); // which the cluster is asked for first
-    CHECK_THAT(refusal(call), Names("code 11", busy.url(), "HTTP 429", ", after "));
-    // The store three times, at 0, 1 and 2 seconds. What comes then has no second left.
-    CHECK(requests <= 5);
+    {
+        const BusyForNodes busy;
+        const int before = BusyForNodes::refusals();
+        CHECK_THAT(refusal(call),
+                   Names("code 11", shell(cluster() + "/get --url"), "HTTP 429", "Too many requests", ", after "));
+        // The store three times, at 0, 1 and 2 seconds. What comes then has no second left.
+        CHECK(BusyForNodes::refusals() - before <= 5);
+    }
+    CHECK(addresses(add(call)) == "10.31.29.1/24");
+    CHECK(del(call) == "");
+    CHECK(pool_records("10.31.29.0-24") == kHasNoRecord);
     CHECK(stage.node.difference() == "");
 }
 
