@@ -175,6 +175,40 @@ TEST_CASE("who pays many debts to one etcd has one connection, and waits once fo
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a debt to etcd that is paid after the address was given to another pod leaves it to that pod", "[etcd]") {
+    NEEDS(etcd_lacks().empty(), etcd_lacks());
+    const std::string prefix = "/rdmanet/e2e-late-debt";
+    const Stage stage;
+    const PluginCall call =
+        etcd_call(stage.pod, prefix, "'range':'10.52.0.0/24','range_start':'10.52.0.7','range_end':'10.52.0.7'");
+    PluginCall other = of(call, "c2");
+    other.ifname = "net2";
+    other.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=desk;K8S_POD_UID=uid-2";
+    CHECK(addresses(add(call)) == "10.52.0.7/24");
+    move_records(etcd_endpoint(), kNoEtcd);
+    CHECK(del(call) == "");
+    CHECK(records_left() != "");
+    // Somebody releases it, as a person does for a node that seems to be gone.
+    shell(concat("for key in $(echo '", etcd_keys(prefix), "'); do curl --silent --fail ", etcd_endpoint(),
+                 R"(/v3/kv/deleterange -d '{"key":"'$(printf %s "$key" | base64 -w0)'"}' >/dev/null; done)"));
+    CHECK(etcd_keys(prefix) == "");
+    SECTION("by the ADD of that pod itself") {
+        move_records(kNoEtcd, etcd_endpoint());
+        CHECK(addresses(add(other)) == "10.52.0.7/24");
+    }
+    SECTION("by gc") {
+        CHECK(addresses(add(other)) == "10.52.0.7/24"); // which does not reach the server of the debt
+        move_records(kNoEtcd, etcd_endpoint());
+        shell(binary() + " gc");
+    }
+    CHECK(etcd_leases(prefix) == "10.52.0.7/24 2 net2\n");
+    CHECK(shell("ls /run/rdmanet/attachments/*.json | wc -l") == "1\n"); // nothing is owed any more
+    CHECK(del(other) == "");
+    CHECK(etcd_keys(prefix) == "");
+    CHECK(records_left() == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("an etcd that was never there is named, with what failed, and DEL leaves only what it may owe", "[ipam]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Stage stage;
