@@ -268,6 +268,8 @@ TEST_CASE("a node that reboots gives back what its pods had, at the first ADD of
     shell("ip netns exec pod ip link delete net1; rm -r /run/rdmanet/attachments /run/rdmanet/etcd-*");
     shell("cat /proc/sys/kernel/random/uuid >/run/other-boot && "
           "mount --bind /run/other-boot /proc/sys/kernel/random/boot_id");
+    CHECK_THAT(refusal(of(etcd_call(stage.pod, prefix, "'range':'10.49.0.0/30'", kNoEtcd), "c2")),
+               Names("code 11", kNoEtcd));
     const PluginCall next = of(call, "c2");
     const ProcessResult added = next.run();
     CHECK(added.exit_status == 0);
