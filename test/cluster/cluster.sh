@@ -10,6 +10,8 @@
 #                                            set to it, and stops them
 #   test/cluster/cluster.sh try COMMAND...   the same; where no server can be had, COMMAND runs without it and skips what needs it
 #
+# Everything for a person, until the shell ends: test/cluster/cluster.sh run test/cluster/etcd.sh run bash
+#
 # The API server is built from Kubernetes' own Go modules (apiserver/go.mod), and whereabouts from its own
 # (whereabouts/go.mod). They are kept in RDMANET_CLUSTER_CACHE, by default ~/.cache/rdmanet, so that a clean build of
 # rdmanet finds them again. etcd is Debian's.
