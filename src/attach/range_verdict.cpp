@@ -37,6 +37,12 @@ std::uint64_t state_of_kubeconfig(const std::string& path) try {
     return 0;
 }
 
+/// Runtimes ask before the first ADD of a boot, too.
+void make_state_directory(const std::string& path) try {
+    base::make_directories(path);
+} catch (const base::Error&) { // then the next STATUS asks again
+}
+
 std::int64_t seconds_of_boot() {
     return ipam::system_time().boot;
 }
@@ -44,7 +50,8 @@ std::int64_t seconds_of_boot() {
 } // namespace
 
 RangeVerdictMemory::RangeVerdictMemory(const ipam::Config& config, const state::LeaseStore& where, const Node& node)
-    : memory_(node.state_directory, node.boot_id, "range-verdict", question(config, where)),
+    : state_directory_(node.state_directory),
+      memory_(node.state_directory, node.boot_id, "range-verdict", question(config, where)),
       head_(fmt::format("{:016x}\n", state_of_kubeconfig(where.kubeconfig))) {}
 
 std::optional<RangeVerdict> RangeVerdictMemory::find() const {
@@ -67,6 +74,7 @@ std::optional<RangeVerdict> RangeVerdictMemory::find() const {
 }
 
 void RangeVerdictMemory::note(const RangeVerdict& verdict) const {
+    make_state_directory(state_directory_);
     memory_.note(fmt::format("{}{}\n{}{}", head_, seconds_of_boot(), static_cast<char>(verdict.kind), verdict.text));
 }
 

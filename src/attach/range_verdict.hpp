@@ -32,6 +32,7 @@ public:
     void note(const RangeVerdict& verdict) const;
 
 private:
+    std::string state_directory_;
     base::BootMemory memory_;
     std::string head_; // the kubeconfig, as it is now
 };

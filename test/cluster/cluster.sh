@@ -10,6 +10,8 @@
 #                                            set to it, and stops them
 #   test/cluster/cluster.sh try COMMAND...   the same; where no server can be had, COMMAND runs without it and skips what needs it
 #
+# Everything for a person, until the shell ends: test/cluster/cluster.sh run test/cluster/etcd.sh run bash
+#
 # The API server is built from Kubernetes' own Go modules (apiserver/go.mod), and whereabouts from its own
 # (whereabouts/go.mod). They are kept in RDMANET_CLUSTER_CACHE, by default ~/.cache/rdmanet, so that a clean build of
 # rdmanet finds them again. etcd is Debian's.
@@ -187,7 +189,11 @@ start_etcd() { # PROGRAM PEER-PORT
 }
 
 start_apiserver() { # PROGRAM
-	! is_running . apiserver || return 0
+	is_running . apiserver || run_apiserver "$1"
+	wait_for kube-apiserver apiserver.log "$(cat apiserver.pid)" apiserver_is_ready # its etcd may have started anew
+}
+
+run_apiserver() { # PROGRAM
 	"$1" --etcd-servers="http://127.0.0.1:$etcd_port" --bind-address=127.0.0.1 --advertise-address=127.0.0.1 \
 		--secure-port="$port" --tls-cert-file=pki/server.crt --tls-private-key-file=pki/server.key \
 		--client-ca-file=pki/ca.crt --service-cluster-ip-range=10.0.0.0/24 --service-account-issuer=https://test \
@@ -195,7 +201,6 @@ start_apiserver() { # PROGRAM
 		--token-auth-file=tokens.csv --authorization-mode=RBAC --disable-admission-plugins=ServiceAccount \
 		--endpoint-reconciler-type=none >apiserver.log 2>&1 </dev/null &
 	echo $! >apiserver.pid
-	wait_for kube-apiserver apiserver.log $! apiserver_is_ready
 }
 
 start() {

@@ -45,4 +45,10 @@ inline std::string pool_records(const std::string& pool) {
     return shell(concat(cluster(), "/get ippools/", pool, " | jq --compact-output '.spec.allocations // {}'"));
 }
 
+/// Names of those that begin so, one a line.
+inline std::string cluster_reservations(const std::string& begin) {
+    return shell(concat(cluster(), "/get overlappingrangeipreservations | jq -r '.items[].metadata.name | select(",
+                        "startswith(\"", begin, "\"))'"));
+}
+
 } // namespace rdmanet::test

@@ -2,6 +2,7 @@
 // connections that are cut.
 #include "attachment_stage.hpp"
 #include "cluster_calls.hpp"
+#include "cluster_machine.hpp"
 #include "cluster_stage.hpp"
 
 #include "support/concat.hpp"
@@ -34,11 +35,6 @@ std::string token_that_ends(const std::string& seconds_from_now) {
         R"sh(signature=$(printf %s.%s $head $body | openssl dgst -sha256 -sign pki/sa.key | openssl asn1parse -inform DER )sh",
         R"sh(| sed -n 's/.*INTEGER *://p' | while read -r number; do printf '%64s' $number; done | tr ' ' 0 | basenc --base16 -d )sh",
         R"sh(| url) && printf %s.%s.%s $head $body $signature)sh"));
-}
-
-std::string reservations_of(const std::string& begin) {
-    return shell(concat(cluster(), "/get overlappingrangeipreservations | jq -r '.items[].metadata.name' | grep '^",
-                        begin, "' || true"));
 }
 
 } // namespace
@@ -120,15 +116,7 @@ TEST_CASE("a connection to the API server that is slow, or is cut at any byte of
     const auto by = [&](const TcpProxy& proxy) {
         write_kubeconfig(kubeconfig(url, concat("https://127.0.0.1:", proxy.port())));
     };
-    const auto left = [&] {
-        if (store == "whereabouts") {
-            const std::string records = pool_records(space + "-whereabouts-10.31.42.0-24");
-            return (records == kHasNoRecord ? "" : records) + reservations_of(space);
-        }
-        return shell(concat(cluster(),
-                            "/get /apis/rdmanet.cni/v1alpha1/addressblocks | jq -r '.items[] | select(.spec.space ",
-                            "== \"", space, "-blocks\") | .metadata.name'"));
-    };
+    const auto left = [&] { return leases_left(store, concat(space, "-", store), "10.31.42.0-24"); };
     directly();
     const PluginCall first = next_call(); // records the range, and looks for what a boot before has left
     (void)add(first);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attachment_stage.hpp"
+#include "cluster_calls.hpp"
 #include "cluster_stage.hpp"
 
 #include <unistd.h>
@@ -51,6 +52,13 @@ inline std::string own_space() {
 inline std::string blocks_of(const std::string& space) {
     return shell(cluster() + "/get " + kBlocks + " | jq --join-output '[.items[].spec | select(.space == \"" + space +
                  "\") | .block + \" \" + .node.name] | join(\", \")'");
+}
+
+/// What the cluster still has of a space, in store "whereabouts" or "blocks". `pool`: of its range, as "10.0.0.0-24".
+inline std::string leases_left(const std::string& store, const std::string& space, const std::string& pool) {
+    if (store == "blocks") return blocks_of(space);
+    const std::string records = pool_records(concat(space, "-", pool));
+    return concat(records == kHasNoRecord ? "" : records, cluster_reservations(space + "-"));
 }
 
 } // namespace rdmanet::test

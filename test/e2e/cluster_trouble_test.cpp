@@ -1,30 +1,130 @@
 // An API server that is slow, stopped, or refuses: what ADD and DEL say, and what they leave.
 #include "attachment_stage.hpp"
 #include "cluster_calls.hpp"
+#include "cluster_machine.hpp"
 #include "cluster_stage.hpp"
 #include "connect_proxy.hpp"
 #include "traffic.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
-#include "unit/http/scripted_server.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <vector>
 
 namespace rdmanet::test {
 namespace {
 
 using Catch::Matches;
 
-/// The API server, which gets no processor time until this ends.
+std::string pid_of(const std::string& server) {
+    return concat("$(cat ", cluster(), '/', server, ".pid)");
+}
+
+/// The API server or its etcd, which gets no processor time until this ends.
 class StoppedServer {
 public:
-    StoppedServer() { shell(concat("kill -STOP $(cat ", cluster(), "/apiserver.pid)")); }
+    explicit StoppedServer(std::string server = "apiserver") : server_(std::move(server)) {
+        shell("kill -STOP " + pid_of(server_));
+    }
     StoppedServer(const StoppedServer&) = delete;
     StoppedServer& operator=(const StoppedServer&) = delete;
-    ~StoppedServer() { (void)succeeds(concat("kill -CONT $(cat ", cluster(), "/apiserver.pid)")); }
+    ~StoppedServer() { (void)succeeds("kill -CONT " + pid_of(server_)); }
+
+private:
+    std::string server_;
+};
+
+/// The API server has one seat for the requests of nodes (priority and fairness), and somebody has it whose request never
+/// ends. So it sends each node away with status 429.
+class BusyForNodes {
+public:
+    BusyForNodes() {
+        apply(R"("kind":"PriorityLevelConfiguration","metadata":{"name":"one-seat"},"spec":{"type":"Limited",)"
+              R"("limited":{"nominalConcurrencyShares":0,"lendablePercent":0,"borrowingLimitPercent":0,)"
+              R"("limitResponse":{"type":"Reject"}}})",
+              kLevels);
+        apply(R"("kind":"FlowSchema","metadata":{"name":"one-seat"},"spec":{"priorityLevelConfiguration":)"
+              R"({"name":"one-seat"},"matchingPrecedence":2,"rules":[{"subjects":[{"kind":"User","user":)"
+              R"({"name":"system:serviceaccount:kube-system:rdmanet"}}],"resourceRules":[{"verbs":["*"],)"
+              R"("apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}]}]})",
+              kSchemas);
+        // A body that never comes.
+        shell(concat("mkfifo ", kBody, "; setsid bash -c '. ", cluster(), "/lib; exec 8<>", kBody, "; while :; do ",
+                     kAsNode, " -X POST -T - \"$url$of_whereabouts/ippools?dryRun=All\" <&8; done' >/dev/null 2>&1 & ",
+                     "echo $! >", kBody, ".pid"));
+        wait_until(concat("test ", kStatus, " = 429"));
+    }
+    BusyForNodes(const BusyForNodes&) = delete;
+    BusyForNodes& operator=(const BusyForNodes&) = delete;
+    ~BusyForNodes() {
+        (void)succeeds(concat("kill -- -$(cat ", kBody, ".pid); rm -f ", kBody, ' ', kBody, ".pid"));
+        for (const std::string& objects : {kSchemas, kLevels})
+            (void)succeeds(concat(cluster(), "/delete ", objects, "/one-seat"));
+        wait_until(concat("test ", kStatus, " != 429"));
+    }
+    /// How many requests it has sent away.
+    [[nodiscard]] static int refusals() {
+        return std::stoi(shell(cluster() + "/get /metrics | awk '/^apiserver_flowcontrol_rejected_requests_total.*"
+                                           "one-seat/ { sum += $NF } END { print sum + 0 }'"));
+    }
+
+private:
+    static void apply(const std::string& object, const std::string& objects) {
+        shell(concat(cluster(), R"(/apply '{"apiVersion":"flowcontrol.apiserver.k8s.io/v1",)", object, "}' ", objects));
+    }
+
+    inline static const std::string kSchemas = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
+    inline static const std::string kLevels = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations";
+    inline static const std::string kBody = "/run/body-of-nobody";
+    inline static const std::string kAsNode = concat("curl --silent -o /dev/null --cacert ", cluster(),
+                                                     "/pki/ca.crt -H \"Authorization: Bearer rdmanet-token\"");
+    inline static const std::string kStatus =
+        concat("\"$(. ", cluster(), "/lib; ", kAsNode, " -w '%{http_code}' \"$url\"/api/v1/nodes/none)\"");
+};
+
+/// Until it has carried out what nobody waits for any more.
+void wait_until_idle() {
+    wait_until(concat("test \"$(", cluster(), "/get /readyz)\" = ok"));
+    wait_until(concat(cluster(), "/get /metrics | grep -q 'current_inflight_requests{request_kind=\"mutating\"} 0'"));
+}
+
+/// Pods that ask for an address of their own: with blocks, each is a block, which its DEL gives back.
+PluginCall impatient_call(const ClusterMachine& machine, const Pod& pod, const std::string& store, int number) {
+    const int first = store == "blocks" ? 128 : 0;
+    PluginCall call = machine.call_with(
+        concat("'store':'", store, "','range':'10.31.21.", first, "/25','requestable':'10.31.21.", first + 64, "/26'"),
+        pod);
+    const std::string servers = concat("\"kubeconfig\":\"", kKubeconfig, "\"");
+    call.config = replaced(call.config, servers, servers + R"(,"connectTimeoutMs":1000,"requestTimeoutMs":1000)");
+    call.args += concat(";IP=10.31.21.", first + 65 + number);
+    return call;
+}
+
+/// Pods of both stores.
+class TrafficInCluster {
+public:
+    TrafficInCluster(const ClusterMachine& machine, const Pod& pod)
+        : in_pools_([&](int thread) { return impatient_call(machine, pod, "whereabouts", thread); }),
+          in_blocks_([&](int thread) { return impatient_call(machine, pod, "blocks", thread); }, Traffic::kThreads) {}
+
+    /// Until each store has given some addresses more, or refused some.
+    void wait_for(std::atomic<int> Traffic::*counter) {
+        for (Traffic* one : {&in_pools_, &in_blocks_}) one->wait_for(one->*counter, 2);
+    }
+    /// What must never happen; empty if it did not.
+    [[nodiscard]] std::string end() {
+        for (Traffic* one : {&in_pools_, &in_blocks_}) one->end();
+        return in_pools_.complaint() + in_blocks_.complaint();
+    }
+
+private:
+    Traffic in_pools_;
+    Traffic in_blocks_;
 };
 
 /// How often the server has been asked for a pool.
@@ -64,12 +164,9 @@ TEST_CASE("an ADD that fails says at which server and in which step, the server'
     CHECK_THAT(why(kubeconfig(url, "http://127.0.0.1:1"), call),
                Names("code 11", "http://127.0.0.1:1: TCP: connecting: connection refused") && Matches(".*" + duration));
     {
-        const http::test::ScriptedServer silent([](http::test::Connection& connection) {
-            (void)connection.read_request();
-            (void)connection.read_request(); // until the client gives up
-        });
-        CHECK_THAT(why(replaced(kNobody, "http://127.0.0.1:1", silent.url()), patient(",'requestTimeoutMs':300")),
-                   Names("code 11", silent.url() + ": HTTP: no answer") && Matches(".*, after [0-9]{3} ms"));
+        const StoppedServer stopped("etcd"); // without which the API server has no answer
+        CHECK_THAT(why(kubeconfig(), patient(",'requestTimeoutMs':300")),
+                   Names("code 11", url + ": HTTP: no answer") && Matches(".*" + duration));
     }
     {
         const StoppedServer stopped; // the kernel still accepts connections
@@ -84,48 +181,58 @@ TEST_CASE("an ADD that fails says at which server and in which step, the server'
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a server that sends an ADD away has its attention for one deadline, whatever it is asked", "[ipam]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    std::atomic<int> requests{0};
-    const http::test::ScriptedServer busy([&](http::test::Connection& connection) {
-        for (; !connection.read_request().empty(); ++requests)
-            connection.send("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n");
-    });
-    write_kubeconfig(replaced(kNobody, "http://127.0.0.1:1", busy.url()));
-    const Stage stage;
-    PluginCall call = call_in_cluster(stage.pod, "10.31.29.0/24", ",'addTimeoutMs':2500");
-    call.config = replaced(call.config, R"("store":"whereabouts",)", ""); // which the cluster is asked for first
-    CHECK_THAT(refusal(call), Names("code 11", busy.url(), "HTTP 429", ", after "));
-    // The store three times, at 0, 1 and 2 seconds. What comes then has no second left.
-    CHECK(requests <= 5);
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("an API server that is killed, started, and stopped for longer than a deadline costs no address",
-          "[cluster]") {
+TEST_CASE("a server that sends an ADD away has its attention for one deadline, whatever it is asked", "[cluster]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     write_kubeconfig(kubeconfig());
     const Stage stage;
+    PluginCall call = call_in_cluster(stage.pod, "10.31.29.0/24", ",'addTimeoutMs':2500");
+    call.config = replaced(call.config, R"("store":"whereabouts",)", ""); // which the cluster is asked for first
     {
-        Traffic traffic(
-            call_in_cluster(stage.pod, "10.31.21.0/24", ",'connectTimeoutMs':1000,'requestTimeoutMs':1000"));
-        traffic.wait_for(traffic.added, 4);
-        shell(concat("kill -KILL $(cat ", cluster(), "/apiserver.pid)"));
-        traffic.wait_for(traffic.refused, 4);
-        shell(cluster() + "/start");
-        traffic.wait_for(traffic.added, 4);
-        {
-            const StoppedServer stopped;
-            traffic.wait_for(traffic.refused, 4);
-        }
-        traffic.wait_for(traffic.added, 4);
-        traffic.end();
-        CHECK(traffic.complaint() == "");
+        const BusyForNodes busy;
+        const int before = BusyForNodes::refusals();
+        CHECK_THAT(refusal(call),
+                   Names("code 11", shell(cluster() + "/get --url"), "HTTP 429", "Too many requests", ", after "));
+        // The store three times, at 0, 1 and 2 seconds. What comes then has no second left.
+        CHECK(BusyForNodes::refusals() - before <= 5);
     }
+    CHECK(addresses(add(call)) == "10.31.29.1/24");
+    CHECK(del(call) == "");
+    CHECK(pool_records("10.31.29.0-24") == kHasNoRecord);
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("an API server, or its etcd, that is killed, started, and stopped for long costs no address",
+          "[cluster][blocks]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    write_kubeconfig(kubeconfig());
+    const std::string server = GENERATE("apiserver", "etcd");
+    CAPTURE(server);
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    std::vector<PluginCall> pods;
+    for (const char* store : {"whereabouts", "blocks"}) {
+        pods.push_back(impatient_call(machine, stage.pod, store, 2 * Traffic::kThreads));
+        pods.back().ifname = store;
+    }
+    {
+        TrafficInCluster traffic(machine, stage.pod);
+        traffic.wait_for(&Traffic::added);
+        shell("kill -KILL " + pid_of(server));
+        traffic.wait_for(&Traffic::refused);
+        shell(cluster() + "/start");
+        traffic.wait_for(&Traffic::added);
+        for (const PluginCall& pod : pods) (void)add(pod);
+        const StoppedServer stopped(server);
+        traffic.wait_for(&Traffic::refused);
+        CHECK(traffic.end() == "");
+        for (const PluginCall& pod : pods) CHECK(del(pod) == "");
+    }
+    CHECK(shell("find /run/rdmanet/attachments -name '*.json'") != ""); // what the DELs owe
+    wait_until_idle();
     pay_debts();
-    CHECK(pool_records("10.31.21.0-24") == kHasNoRecord);
-    CHECK(shell(cluster() + "/get overlappingrangeipreservations | jq -r '.items[].metadata.name' | grep "
-                            "'^10.31.21.' || true") == "");
+    CHECK(leases_left("whereabouts", space, "10.31.21.0-25") == "");
+    CHECK(leases_left("blocks", space, "10.31.21.128-25") == "");
     CHECK(shell("find /run/rdmanet/attachments -name '*.json'") == "");
     CHECK(stage.node.difference() == "");
 }
@@ -187,6 +294,7 @@ TEST_CASE("STATUS asks an API server once in half a minute, and does not blame t
     const auto status = [](const PluginCall& call) { return outcome(call, "STATUS"); };
     const auto after_half_a_minute = [] { shell("rm /run/rdmanet/range-verdict-*"); };
     const PluginCall call = call_in_cluster(stage.pod, "10.31.24.0/24");
+    shell("rm -rf /run/rdmanet"); // as before the first ADD of a boot
     int reads = pool_reads();
     for (int time = 0; time < 20; ++time) CHECK(status(call) == "");
     CHECK(pool_reads() - reads == 1);

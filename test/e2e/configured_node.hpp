@@ -8,14 +8,13 @@ namespace rdmanet::test {
 /// Where a node has the files of its store.
 inline const std::string kNodeFiles = "/etc/cni/net.d/rdmanet.d";
 
+/// They go with it.
 class ConfiguredNode {
 public:
+    ConfiguredNode();
     ConfiguredNode(const ConfiguredNode&) = delete;
     ConfiguredNode& operator=(const ConfiguredNode&) = delete;
     ~ConfiguredNode();
-
-protected:
-    ConfiguredNode();
 };
 
 /// rdmanet.conf and rdmanet.kubeconfig, for the tests' API server.

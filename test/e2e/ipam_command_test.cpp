@@ -2,6 +2,7 @@
 #include "attachment_stage.hpp"
 #include "cluster_networks.hpp"
 #include "cluster_stage.hpp"
+#include "etcd_stage.hpp"
 
 #include "support/names.hpp"
 #include "support/process.hpp"
@@ -9,7 +10,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
 #include <fstream>
 
 namespace rdmanet::test {
@@ -31,10 +31,6 @@ std::string lines_with(const std::string& text, const std::string& word) {
         if (const std::string line = text.substr(from, to - from); line.find(word) != std::string::npos)
             found += line + '\n';
     return found;
-}
-
-std::string machine_id() {
-    return shell("tr -d '\\n' < /etc/machine-id");
 }
 
 std::string pool_object(const std::string& name, const std::string& range, const std::string& records) {
@@ -269,10 +265,8 @@ TEST_CASE("ipam show and release: blocks of a node that is gone", "[cluster][blo
 }
 
 TEST_CASE("ipam show, check and release: leases in etcd", "[etcd]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const char* directory = std::getenv("RDMANET_ETCD");
-    NEEDS(directory != nullptr, "etcd (test/cluster/etcd.sh run)");
-    const std::string endpoint = shell("head -n 1 " + std::string(directory) + "/one/endpoints | tr -d '\\n'");
+    NEEDS(etcd_lacks().empty(), etcd_lacks());
+    const std::string endpoint = etcd_endpoint();
     const Stage stage;
     PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.71.4.0/24',"
                                           "'network_name':'look','store':'etcd','etcd':{'endpoints':['" +

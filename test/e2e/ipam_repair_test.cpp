@@ -3,6 +3,7 @@
 #include "cluster_calls.hpp"
 #include "cluster_machine.hpp"
 #include "cluster_stage.hpp"
+#include "etcd_stage.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
@@ -13,7 +14,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 
 namespace rdmanet::test {
@@ -165,10 +165,8 @@ TEST_CASE("ipam check --repair: a lease in the node's own store comes back", "[i
 }
 
 TEST_CASE("ipam check --repair: a lease in etcd comes back", "[etcd]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const char* directory = std::getenv("RDMANET_ETCD");
-    NEEDS(directory != nullptr, "etcd (test/cluster/etcd.sh run)");
-    const std::string endpoint = shell(concat("head -n 1 ", directory, "/one/endpoints | tr -d '\\n'"));
+    NEEDS(etcd_lacks().empty(), etcd_lacks());
+    const std::string endpoint = etcd_endpoint();
     const std::string prefix = "/rdmanet/e2e-repair";
     const Stage stage;
     PluginCall call =

@@ -1,16 +1,15 @@
 // `rdmanet ipam show`, `check` and `release` as a person who has just the rights of
 // conf-examples/cluster-operator.yaml, or all but one of them.
 #include "cluster_stage.hpp"
-#include "markdown.hpp"
 
 #include "support/concat.hpp"
+#include "support/example_rights.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
-#include <yaml-cpp/yaml.h>
 
 #include <string>
 #include <vector>
@@ -18,23 +17,11 @@
 namespace rdmanet::test {
 namespace {
 
-struct GrantedRight {
-    std::string group;
-    std::string resource;
-    std::string verb;
-};
-
-std::vector<GrantedRight> rights_of_example() {
-    std::vector<GrantedRight> rights;
-    for (const YAML::Node& role : YAML::LoadAll(source_text("conf-examples/cluster-operator.yaml"))) {
-        if (role["metadata"]["name"].as<std::string>() == "rdmanet-migrate") continue; // not for these commands
-        for (const YAML::Node& rule : role["rules"])
-            for (const YAML::Node& resource : rule["resources"])
-                for (const YAML::Node& verb : rule["verbs"])
-                    rights.push_back({.group = rule["apiGroups"][0].as<std::string>(),
-                                      .resource = resource.as<std::string>(),
-                                      .verb = verb.as<std::string>()});
-    }
+/// Of the roles for these commands.
+std::vector<Right> rights_of_commands() {
+    std::vector<Right> rights = rights_of_example("cluster-operator.yaml", "rdmanet-look");
+    const std::vector<Right> more = rights_of_example("cluster-operator.yaml", "rdmanet-release");
+    rights.insert(rights.end(), more.begin(), more.end());
     return rights;
 }
 
@@ -42,7 +29,7 @@ std::vector<GrantedRight> rights_of_example() {
 class OperatorRole {
 public:
     OperatorRole() {
-        set(rights_of_example(), nullptr);
+        set(rights_of_commands());
         const std::string binding =
             R"({"kind":"ClusterRoleBinding","apiVersion":"rbac.authorization.k8s.io/v1","metadata":{"name":"test-operator"},)"
             R"("roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"test-operator"},)"
@@ -55,14 +42,9 @@ public:
         (void)succeeds(concat(cluster(), "/delete ", kRoles, "bindings/test-operator; ", cluster(), "/delete ", kRoles,
                               "s/test-operator"));
     }
-    static void set(const std::vector<GrantedRight>& rights, const GrantedRight* missing) {
-        std::string rules;
-        for (const GrantedRight& right : rights)
-            if (&right != missing)
-                rules += concat(rules.empty() ? "" : ",", R"({"apiGroups":[")", right.group, R"("],"resources":[")",
-                                right.resource, R"("],"verbs":[")", right.verb, R"("]})");
+    static void set(const std::vector<Right>& rights) {
         const std::string role = concat(R"({"kind":"ClusterRole","apiVersion":"rbac.authorization.k8s.io/v1",)",
-                                        R"("metadata":{"name":"test-operator"},"rules":[)", rules, "]}");
+                                        R"("metadata":{"name":"test-operator"},"rules":)", rules_text(rights), "}");
         shell(concat("cd ", cluster(), " && . ./lib && api -o /dev/null --fail -X DELETE \"$url", kRoles,
                      "s/test-operator\"; ./apply '", role, "' ", kRoles, "s >/dev/null"));
     }
@@ -128,8 +110,7 @@ TEST_CASE("ipam show, check and release work with the example's rights, and name
             R"({"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}' )",
             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions >/dev/null"));
     shell("until " + networks + " | jq --exit-status .items >/dev/null 2>&1; do :; done");
-    const std::vector<GrantedRight> rights = rights_of_example();
-    REQUIRE(rights.size() > 10);
+    const std::vector<Right> rights = rights_of_commands();
     OperatorRole role;
     std::string said;
     CHECK(comes_true([&] {
@@ -139,10 +120,10 @@ TEST_CASE("ipam show, check and release work with the example's rights, and name
     }));
     INFO(said);
     CHECK_THAT(said, Names("op-10.76.0.0-24", "released ", "op-10.76.0.1", "op-10.77.0.0-28"));
-    for (const GrantedRight& missing : rights) {
-        const std::string named = concat("cannot ", missing.verb, " resource \"", missing.resource, "\"");
+    for (const Right& missing : rights) {
+        const std::string named = missing.refusal();
         INFO(named);
-        OperatorRole::set(rights, &missing);
+        OperatorRole::set(without(missing, rights));
         CHECK(comes_true([&] { // the authorizer hears of the change a moment later
             leave_something_anew();
             said = say_everything();

@@ -6,6 +6,7 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 
@@ -20,6 +21,29 @@ namespace rdmanet::test {
 namespace {
 
 constexpr const char* kBoth = "'range':'10.76.1.0/24','ipRanges':[{'range':'fd76::/120'}]";
+
+/// User "limited" may do what conf-examples/cluster-operator.yaml grants to those who move ranges.
+class Mover {
+public:
+    Mover() {
+        shell(concat(cluster(),
+                     R"(/apply '{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",)"
+                     R"("metadata":{"name":"mover"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io",)"
+                     R"("kind":"ClusterRole","name":"rdmanet-migrate"},"subjects":[{"apiGroup":)"
+                     R"("rbac.authorization.k8s.io","kind":"User","name":"limited"}]}' )",
+                     kBindings, " >/dev/null"));
+        // The authorizer hears of it a moment later.
+        wait_until(concat(". ", cluster(), "/lib; curl --silent --fail -o /dev/null --cacert ", cluster(),
+                          "/pki/ca.crt -H 'Authorization: Bearer limited-token' ",
+                          "\"$url\"/apis/rdmanet.cni/v1alpha1/addressranges"));
+    }
+    Mover(const Mover&) = delete;
+    Mover& operator=(const Mover&) = delete;
+    ~Mover() { (void)succeeds(concat(cluster(), "/delete ", kBindings, "/mover >/dev/null")); }
+
+private:
+    inline static const std::string kBindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+};
 
 /// A network with two ranges, in the store that a case names (empty: in none), with an address space of its own.
 class MovingNetwork {
@@ -47,7 +71,7 @@ public:
     [[nodiscard]] static ProcessResult migrate_with(const PluginCall& network, const std::string& to,
                                                     const std::vector<std::string>& more = {}) {
         std::vector<std::string> command{
-            binary(), "ipam",      "migrate", "--kubeconfig", cluster() + "/admin.kubeconfig", "--to", to, "--pause",
+            binary(), "ipam",      "migrate", "--kubeconfig", cluster() + "/limited.kubeconfig", "--to", to, "--pause",
             "0",      "--network", "-"};
         command.insert(command.end(), more.begin(), more.end());
         return run_process(command, {.input = network.config});
@@ -57,6 +81,7 @@ public:
     [[nodiscard]] const Stage& stage() const { return stage_; }
 
 private:
+    Mover mover_;
     std::string space_ = own_space();
     ClusterMachine machine_{space_ + "-a", space_};
     Stage stage_;

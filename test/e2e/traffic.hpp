@@ -8,6 +8,7 @@
 #include "support/plugin_call.hpp"
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -19,8 +20,11 @@ namespace rdmanet::test {
 /// Calls of pods while the server comes and goes. Each thread attaches and detaches a container of its own.
 class Traffic {
 public:
-    explicit Traffic(PluginCall call) {
-        for (int at = 0; at < kThreads; ++at) {
+    explicit Traffic(const PluginCall& call) : Traffic([&](int /*thread*/) { return call; }) {}
+    /// `call_of` a thread, by its number. Another Traffic at the same time has other numbers.
+    explicit Traffic(const std::function<PluginCall(int)>& call_of, int first = 0) {
+        for (int at = first; at < first + kThreads; ++at) {
+            PluginCall call = call_of(at);
             call.container = concat("traffic", at);
             call.ifname = concat("net", at + 1);
             threads_.emplace_back([this, call] { run(call); });
@@ -46,12 +50,12 @@ public:
         return complaint_;
     }
 
+    static constexpr int kThreads = 4;
+
     std::atomic<int> added{0};
     std::atomic<int> refused{0};
 
 private:
-    static constexpr int kThreads = 4;
-
     void complain(const std::string& text) {
         const std::lock_guard lock(mutex_);
         complaint_ += text + '\n';

@@ -4,6 +4,7 @@
 
 #include "etcd/free.hpp"
 #include "etcd/keys.hpp"
+#include "etcd/ranges.hpp"
 #include "etcd/values.hpp"
 
 #include <rdmanet/etcd/transaction.hpp>
@@ -26,6 +27,23 @@ void understand(const etcd::KeyValue& entry) {
         const auto key = cluster::EtcdKeys("").address("", *address);
         demand(cluster::EtcdKeys::address_in(key) == address, "the key of an address has another address");
     }
+    if (const auto subnet = cluster::EtcdKeys::range_in(entry.key)) {
+        // Of a key that somebody wrote with an address inside of the range, too.
+        const auto again = cluster::EtcdKeys::range_in(cluster::EtcdKeys("").range("", *subnet));
+        demand(again && again->network() == subnet->network() && again->length() == subnet->length(),
+               "the key of a range has another range");
+    }
+    if (const auto space = cluster::EtcdKeys::text_of_part(entry.key)) {
+        const std::string folder = cluster::EtcdKeys("").ranges(*space); // "/PART/r/"
+        demand(cluster::EtcdKeys::text_of_part(std::string_view(folder).substr(1, folder.find('/', 1) - 1)) == space,
+               "the part of a key has another text");
+    }
+    if (const auto hold = cluster::parse_stored_hold(entry.value)) {
+        const auto again = cluster::parse_stored_hold(cluster::to_text(*hold));
+        demand(again && again->holder == hold->holder, "a hold changes");
+    }
+    if (const std::string store = cluster::store_of_range(entry.value); !store.empty())
+        demand(cluster::text_of_range(store) == entry.value, "claims compare another text");
     if (const auto stored = cluster::parse_stored_lease(entry.value)) {
         const auto again = cluster::parse_stored_lease(cluster::to_text(*stored));
         demand(again && again->lease == stored->lease && again->machine_id == stored->machine_id &&
@@ -55,6 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (!answer) return 0;
     for (const etcd::Found& found : answer->found) {
         for (const etcd::KeyValue& entry : found.entries) understand(entry);
+        const auto ranges = cluster::RecordedRanges::parse(found, 1).ranges;
+        demand(ranges.size() <= found.entries.size(), "there are ranges without a key");
         const auto gap = cluster::gap_in(found, kRange, kRange.usable.front(), {});
         demand(!gap || kRange.usable.front().contains(gap->value()), "an address outside of the range is free");
     }

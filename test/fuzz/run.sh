@@ -21,7 +21,8 @@ preset=${RDMANET_FUZZ_PRESET:-fuzz}
 targets=("${@:2}")
 [[ ${#targets[@]} -gt 0 ]] ||
 	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz etcd_answer_fuzz
-		dns_answer_fuzz http_answer_fuzz kubeconfig_fuzz node_file_fuzz whereabouts_object_fuzz blocks_object_fuzz)
+		dns_answer_fuzz http_answer_fuzz kubeconfig_fuzz node_file_fuzz memory_file_fuzz whereabouts_object_fuzz
+		blocks_object_fuzz seen_object_fuzz)
 seed=${RDMANET_SEED:-$(test/seed)}
 crashes=$top/build/fuzz-crashes
 corpora=$top/build/fuzz-corpus

@@ -110,6 +110,8 @@ bool is_served_by_whereabouts(const json::Reader& plugin, const std::vector<Plac
     return false;
 }
 
+} // namespace
+
 bool is_served_by_whereabouts(const std::string& configuration, const std::vector<Place>& places) try {
     const json::Document document = json::Document::parse(configuration);
     const json::Reader root = document.root();
@@ -122,6 +124,8 @@ bool is_served_by_whereabouts(const std::string& configuration, const std::vecto
 } catch (const base::Error&) { // no plugin can read it either
     return false;
 }
+
+namespace {
 
 void require_no_networks(kube::Api& api, const std::vector<Place>& places, const base::Deadline& deadline) {
     const auto names = list_parsed(api, {.path = kNetworks}, deadline, [&](const json::Reader& object) {

@@ -45,6 +45,24 @@ class ClusterView {
 public:
     ClusterView(kube::Api& api, ReconcileOptions::UnknownNode unknown_node) : api_(api), unknown_node_(unknown_node) {}
 
+    struct Pod {
+        std::string uid;
+        std::string hash; // of a static pod: its UID on its node; the API server knows its mirror, which has another
+        std::string node_name;
+        bool has_ended = false;
+        bool is_torn_down = false; // its node has stopped its sandbox
+    };
+    struct Node {
+        std::string name;
+        std::string uid;
+        std::string machine_id;
+        std::string boot_id;
+        bool is_ready = false;
+    };
+    // What the server has of them. Throw json::ValueError.
+    [[nodiscard]] static Pod parse_pod(const json::Reader& object);
+    [[nodiscard]] static Node parse_node(const json::Reader& object);
+
     /// Pods and nodes are listed anew when they are asked for. What is judged must have been read after this and before
     /// that: whoever has an address had a pod first.
     void forget();
@@ -62,28 +80,12 @@ public:
     [[nodiscard]] std::int64_t now(const base::Deadline& deadline);
 
 private:
-    struct Pod {
-        std::string uid;
-        std::string hash; // of a static pod: its UID on its node; the API server knows its mirror, which has another
-        std::string node_name;
-        bool has_ended = false;
-        bool is_torn_down = false; // its node has stopped its sandbox
-    };
-    struct Node {
-        std::string name;
-        std::string uid;
-        std::string machine_id;
-        std::string boot_id;
-        bool is_ready = false;
-    };
     /// What is known of the node of a holder.
     struct Place {
         const Node* node = nullptr;
         bool is_gone = false; // else, without a node: unknown
     };
 
-    [[nodiscard]] static Pod parse_pod(const json::Reader& object);
-    [[nodiscard]] static Node parse_node(const json::Reader& object);
     void list_pods(const base::Deadline& deadline);
     [[nodiscard]] const Pod* find_pod(const Holder& holder, const base::Deadline& deadline);
     [[nodiscard]] const std::vector<Node>& nodes(const base::Deadline& deadline);

@@ -12,26 +12,6 @@ using namespace rdmanet::cluster::test;
 
 namespace {
 
-constexpr const char* kOurs = "rdmanet.cni";
-constexpr const char* kPools = "whereabouts.cni.cncf.io";
-
-const std::vector<Right> kRightsOfBlocks = {{kOurs, "addressblocks", "get"},
-                                            {kOurs, "addressblocks", "list"},
-                                            {kOurs, "addressblocks", "create"},
-                                            {kOurs, "addressblocks", "patch"},
-                                            {kOurs, "addressblocks", "delete"},
-                                            {kOurs, "addressranges", "get"},
-                                            {kOurs, "addressranges", "list"},
-                                            {kOurs, "addressranges", "create"},
-                                            {kOurs, "addressranges", "patch"},
-                                            {kOurs, "addressranges", "delete"},
-                                            {"", "nodes", "get"},
-                                            {"", "nodes", "list"},
-                                            {kPools, "ippools", "get"},
-                                            {kPools, "ippools", "list"},
-                                            {kPools, "ippools", "create"},
-                                            {kPools, "ippools", "patch"}};
-
 /// A cluster of its own for each try.
 class Try : public BlocksFixture {
 public:
@@ -104,5 +84,5 @@ TEST_CASE_METHOD(ClusterFixture, "store blocks works with the example's rights, 
     if (!is_there()) return;
     CHECK(refusal_of_everything("rdmanet").empty());
     const auto admin = connect("admin");
-    check_each_right(*admin, kRightsOfBlocks, [] { return refusal_of_everything("limited"); });
+    check_each_right(*admin, rights_of_example("cluster-blocks.yaml"), [] { return refusal_of_everything("limited"); });
 }

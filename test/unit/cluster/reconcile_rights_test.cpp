@@ -1,45 +1,14 @@
 // The rights with which reconciling works.
 #include "reconcile_fixture.hpp"
+#include "role.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace rdmanet;
 using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
-using Catch::Matchers::Contains;
 
 namespace {
-
-struct ReconcileRight {
-    const char* group;
-    const char* resource;
-    const char* verb;
-};
-/// Those of conf-examples/cronjob-reconcile.yaml.
-constexpr ReconcileRight kReconcileRights[] = {{"whereabouts.cni.cncf.io", "ippools", "get"},
-                                               {"whereabouts.cni.cncf.io", "ippools", "list"},
-                                               {"whereabouts.cni.cncf.io", "ippools", "patch"},
-                                               {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "list"},
-                                               {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "create"},
-                                               {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "delete"},
-                                               {"", "pods", "get"},
-                                               {"", "pods", "list"},
-                                               {"", "nodes", "list"},
-                                               {"rdmanet.cni", "addressranges", "get"},
-                                               {"rdmanet.cni", "addressranges", "list"},
-                                               {"rdmanet.cni", "addressranges", "patch"},
-                                               {"rdmanet.cni", "addressblocks", "list"},
-                                               {"rdmanet.cni", "addressblocks", "patch"},
-                                               {"rdmanet.cni", "addressblocks", "delete"}};
-
-std::string rules_but(const ReconcileRight* missing) {
-    std::string rules;
-    for (const ReconcileRight& right : kReconcileRights)
-        if (&right != missing)
-            rules += std::string(rules.empty() ? "[" : ",") + R"({"apiGroups":[")" + right.group +
-                     R"("],"resources":[")" + right.resource + R"("],"verbs":[")" + right.verb + "\"]}";
-    return rules + "]";
-}
 
 class Rights : public Leftovers {
 public:
@@ -112,23 +81,5 @@ TEST_CASE_METHOD(Rights, "reconciling works with the example's rights, and names
         CHECK(refusal_of_everything(example).empty());
         space = own;
     }
-    const std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-    create(roles, R"({"metadata":{"name":")" + space + R"("},"rules":)" + rules_but(nullptr) + "}");
-    create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-           R"({"metadata":{"name":")" + space +
-               R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":")" + space +
-               R"("},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"limited"}]})");
-    CHECK(comes_true([&] { return refusal_of_everything().empty(); }));
-    for (const ReconcileRight& missing : kReconcileRights) {
-        const std::string named = std::string("cannot ") + missing.verb + " resource \"" + missing.resource + "\"";
-        INFO(named);
-        patch(roles + "/" + space, R"([{"op":"replace","path":"/rules","value":)" + rules_but(&missing) + "}]");
-        std::string said; // the authorizer hears of the change a moment later
-        CHECK(comes_true([&] {
-            said = refusal_of_everything();
-            return said.find(named) != std::string::npos;
-        }));
-        CHECK_THAT(said, Contains("limited")); // whom to give it
-    }
-    patch(roles + "/" + space, R"([{"op":"replace","path":"/rules","value":[]}])");
+    check_each_right(*admin, rights_of_example("cronjob-reconcile.yaml"), [this] { return refusal_of_everything(); });
 }

@@ -3,26 +3,24 @@
 
 #include "fixture.hpp"
 
+#include "support/example_rights.hpp"
+
 #include <catch2/catch.hpp>
 
-#include <algorithm>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <vector>
 
 namespace rdmanet::cluster::test {
 
-struct Right {
-    const char* group;
-    const char* resource;
-    const char* verb;
-};
+using rdmanet::test::Right;
+using rdmanet::test::rights_of_example;
 
 class Role {
 public:
     Role(kube::Api& admin, const std::vector<Right>& rights) : admin_(admin), name_(own_space()) {
-        create("clusterroles", R"({"metadata":{"name":")" + name_ + R"("},"rules":)" + rules(rights) + "}");
+        create("clusterroles",
+               R"({"metadata":{"name":")" + name_ + R"("},"rules":)" + rdmanet::test::rules_text(rights) + "}");
         create("clusterrolebindings",
                R"({"metadata":{"name":")" + name_ +
                    R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":")" + name_ +
@@ -42,17 +40,11 @@ public:
     }
     void set(const std::vector<Right>& rights) {
         expect(admin_.patch(kGroup + "clusterroles/" + name_,
-                            R"([{"op":"replace","path":"/rules","value":)" + rules(rights) + "}]", soon()));
+                            R"([{"op":"replace","path":"/rules","value":)" + rdmanet::test::rules_text(rights) + "}]",
+                            soon()));
     }
 
 private:
-    static std::string rules(const std::vector<Right>& rights) {
-        std::string text;
-        for (const Right& right : rights)
-            text += std::string(text.empty() ? "[" : ",") + R"({"apiGroups":[")" + right.group +
-                    R"("],"resources":[")" + right.resource + R"("],"verbs":[")" + right.verb + "\"]}";
-        return text + "]";
-    }
     void create(const std::string& plural, const std::string& body) {
         expect(admin_.create(kGroup + plural, body, soon()));
     }
@@ -65,8 +57,8 @@ private:
     std::string name_;
 };
 
-/// With `rights`, the user "limited" can do everything. Without one of them, a refusal names it and the user.
-/// `refusal` does everything, and returns what was refused.
+/// With `rights`, the user "limited" can do everything. Without one of them, a refusal names it and the user, so that no
+/// right is too many. `refusal` does everything, and returns what was refused.
 inline void check_each_right(kube::Api& admin, const std::vector<Right>& rights,
                              const std::function<std::string()>& refusal) {
     Role role(admin, rights);
@@ -74,12 +66,9 @@ inline void check_each_right(kube::Api& admin, const std::vector<Right>& rights,
     CHECK(comes_true([&] { return (said = refusal()).empty(); }));
     INFO(said);
     for (const Right& missing : rights) {
-        const std::string named = std::string("cannot ") + missing.verb + " resource \"" + missing.resource + "\"";
+        const std::string named = missing.refusal();
         INFO(named);
-        std::vector<Right> others;
-        std::copy_if(rights.begin(), rights.end(), std::back_inserter(others),
-                     [&](const Right& right) { return &right != &missing; });
-        role.set(others);
+        role.set(rdmanet::test::without(missing, rights));
         // The authorizer hears of the change a moment later.
         CHECK(comes_true([&] { return (said = refusal()).find(named) != std::string::npos; }));
         CHECK_THAT(said, Catch::Matchers::Contains("limited")); // whom to give it

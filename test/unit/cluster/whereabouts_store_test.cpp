@@ -1,5 +1,3 @@
-#include "blocks/objects.hpp"
-#include "role.hpp"
 #include "subnet.hpp"
 #include "whereabouts_api.hpp"
 
@@ -277,84 +275,6 @@ TEST_CASE_METHOD(Subnet, "a right that is missing is named") {
     CHECK_THROWS_WITH(refused.reserve(owner("a", "p"), {claim(kRange)}, soon()),
                       Contains("HTTP 403") && Contains("cannot get resource \"ippools\"") &&
                           Contains("grant that right"));
-}
-
-namespace {
-
-constexpr const char* kOfWhereabouts = "whereabouts.cni.cncf.io";
-constexpr const char* kReservations = "overlappingrangeipreservations";
-constexpr const char* kOfOurs = "rdmanet.cni";
-constexpr const char* kRanges = "addressranges";
-
-/// Those of conf-examples/cluster-rbac.yaml.
-const std::vector<Right> kRights = {{kOfWhereabouts, "ippools", "get"},
-                                    {kOfWhereabouts, "ippools", "create"},
-                                    {kOfWhereabouts, "ippools", "patch"},
-                                    {kOfWhereabouts, kReservations, "get"},
-                                    {kOfWhereabouts, kReservations, "create"},
-                                    {kOfWhereabouts, kReservations, "patch"},
-                                    {kOfWhereabouts, kReservations, "delete"},
-                                    {kOfOurs, kRanges, "get"},
-                                    {kOfOurs, kRanges, "list"},
-                                    {kOfOurs, kRanges, "create"},
-                                    {kOfOurs, kRanges, "patch"},
-                                    {kOfOurs, kRanges, "delete"},
-                                    {kOfOurs, "addressblocks", "list"}};
-
-/// A range of blocks that another node is about to confirm: it was first, so ours is withdrawn.
-void begin_range(kube::Api& admin, const std::string& space) {
-    const RangeObject other{.space = space, .subnet = prefix("10.0.0.0/16"), .store = kInBlocks, .block_size = 16};
-    const auto made = admin.create("/apis/rdmanet.cni/v1alpha1/addressranges", other.to_text(), soon());
-    REQUIRE(std::holds_alternative<kube::Object>(made));
-}
-
-/// All that the store does, as a user: an address is taken, inherited and given back. What was refused; or empty.
-std::string refusal_of_everything(kube::Api& user, const std::string& space = own_space()) {
-    WhereaboutsStore::Options options;
-    options.name_space = "kube-system";
-    options.places = {{.space = space, .subnet = prefix("10.0.0.0/29")}};
-    WhereaboutsStore store(user, options);
-    ipam::Claim claim{.space = space,
-                      .family = base::Family::v4,
-                      .prefix_length = 29,
-                      .usable = {ipam::bounds_of(prefix("10.0.0.0/29"), ipam::Edges::kept_free)},
-                      .wanted = std::nullopt,
-                      .cooldown = 0s};
-    try {
-        (void)store.reserve(owner("old", "p"), {claim}, soon());
-        (void)store.adopt(store.find_predecessors(owner("new", "p"), soon()), owner("new", "p"), soon());
-        (void)store.release(owner("new", "p").key, soon());
-        return {};
-    } catch (const ipam::StoreError& error) {
-        return error.what();
-    }
-}
-
-} // namespace
-
-TEST_CASE_METHOD(ClusterFixture, "the store works with the example's rights, and names each that is taken away") {
-    if (!is_there()) return;
-    CHECK(refusal_of_everything(*connect()).empty());
-    const auto admin = connect("admin");
-    const auto limited = connect("limited");
-    Role role(*admin, kRights);
-    for (const Right& missing : kRights) {
-        const std::string named = std::string("cannot ") + missing.verb + " resource \"" + missing.resource + "\"";
-        INFO(named);
-        std::vector<Right> others;
-        for (const Right& right : kRights)
-            if (&right != &missing) others.push_back(right);
-        role.set(others);
-        const bool is_withdrawing = missing.resource == kRanges && missing.verb == std::string("delete");
-        std::string said; // the authorizer hears of the change a moment later
-        CHECK(comes_true([&] {
-            const std::string its_space = own_space();
-            if (is_withdrawing) begin_range(*admin, its_space);
-            said = refusal_of_everything(*limited, its_space);
-            return said.find(named) != std::string::npos;
-        }));
-        CHECK_THAT(said, Contains("grant that right to the user of the kubeconfig"));
-    }
 }
 
 TEST_CASE_METHOD(Subnet, "a right that is missing to look for what a reboot left is a warning") {

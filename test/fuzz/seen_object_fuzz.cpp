@@ -1,0 +1,85 @@
+// What the API server has of other programs: AddressRange and AddressBlock whoever wrote them, Pods with the networks that
+// Multus has noted, Nodes, and NetworkAttachmentDefinitions. Commands show them or say what is wrong, and take what they
+// don't understand for what must be kept.
+#include "refusal.hpp"
+
+#include "blocks/objects.hpp"
+#include "migrate/writers.hpp"
+#include "reconcile/cluster_view.hpp"
+
+#include <rdmanet/cluster/survey.hpp>
+
+#include <optional>
+
+using namespace rdmanet;
+using namespace rdmanet::fuzz;
+
+namespace {
+
+/// Most inputs are none of these objects, and an error's document takes longer than all that is read here.
+template <class Read>
+auto unless_ill_typed(Read read) -> std::optional<decltype(read())> {
+    try {
+        return read();
+    } catch (const json::ValueError& error) {
+        demand(!std::string_view(error.what()).empty(), "the error says nothing");
+        return std::nullopt;
+    }
+}
+
+void check_range(const json::Reader& object) {
+    const auto seen = unless_ill_typed([&] { return cluster::parse_seen_range(object); });
+    if (!seen) return;
+    const auto range = unless_ill_typed([&] { return cluster::RangeObject::parse(object); });
+    demand(range.has_value() == seen->trouble.empty(), "a range is shown that the store refuses, or the other way");
+    demand(seen->subnet.has_value() == range.has_value(), "a range without a trouble has no prefix");
+    demand(!range || (seen->store == range->store && seen->held == range->held), "another range is shown");
+}
+
+void check_block(const json::Reader& object) {
+    const auto seen = unless_ill_typed([&] { return cluster::parse_seen_block(object); });
+    if (!seen) return;
+    const auto block = unless_ill_typed([&] { return cluster::BlockObject::parse(object); });
+    demand(block.has_value() == seen->trouble.empty(), "a block is shown that the store refuses, or the other way");
+    demand(!block || (seen->block == block->block && seen->boot_id == block->node.boot_id), "another block is shown");
+}
+
+void check_pod(const json::Reader& object) {
+    const auto seen = unless_ill_typed([&] { return cluster::parse_seen_pod(object); });
+    const auto state = unless_ill_typed([&] { return cluster::parse_seen_pod_state(object); });
+    const auto pod = unless_ill_typed([&] { return cluster::ClusterView::parse_pod(object); });
+    if (seen && state) demand(seen->uid == state->uid && seen->is_going == state->is_going, "another pod is shown");
+    if (state) demand(!state->is_running || !state->has_ended, "a pod runs and has ended");
+    if (!pod || !state) return;
+    demand(pod->uid == state->uid && pod->hash == state->hash, "a pod has two identities");
+    // Addresses are freed of a pod that has ended, and whose network is down.
+    demand(!state->is_running || !(pod->has_ended && pod->is_torn_down), "a running pod loses its address");
+}
+
+void check_network(const json::Reader& object) {
+    const static std::vector<cluster::Place> places{{.space = "", .subnet = *base::IpPrefix::parse("10.0.0.0/24")}};
+    const auto spec = object.is_object() ? object.find("spec") : std::nullopt;
+    const auto config = spec && spec->is_object() ? spec->find("config") : std::nullopt;
+    // Also the configuration as such: it is a text in that object, which the fuzzer would have to escape.
+    const std::string text = config && config->is_string() ? config->string() : object.to_text();
+    demand(!cluster::is_served_by_whereabouts(text, places) || cluster::has_pools(text),
+           "a network of whereabouts has no pools");
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+    std::optional<json::Document> document;
+    try {
+        document = json::Document::parse(as_text(data, size));
+    } catch (const json::ParseError&) {
+        return 0;
+    }
+    const json::Reader object = document->root();
+    check_network(object);
+    check_range(object);
+    check_block(object);
+    check_pod(object);
+    (void)unless_ill_typed([&] { return cluster::ClusterView::parse_node(object); });
+    return 0;
+}
