@@ -18,8 +18,8 @@ bool is_code_of(std::string_view text, char wanted) {
     return error == std::errc() && end == text.data() + kCode && code == static_cast<unsigned char>(wanted);
 }
 
-/// How much of `text` the secret takes at its beginning, with any number of backslashes where JSON writes some. 0: it is
-/// not there.
+/// How much of `text` the secret takes at its beginning, with any number of backslashes where JSON writes some. 0: it
+/// is not there.
 std::size_t length_in(std::string_view text, std::string_view secret) {
     std::size_t at = 0;
     for (std::size_t next = 0; next < secret.size(); ++next) {

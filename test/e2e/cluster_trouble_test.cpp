@@ -39,8 +39,8 @@ private:
     std::string server_;
 };
 
-/// The API server has one seat for the requests of nodes (priority and fairness), and somebody has it whose request never
-/// ends. So it sends each node away with status 429.
+/// The API server has one seat for the requests of nodes (priority and fairness), and somebody has it whose request
+/// never ends. So it sends each node away with status 429.
 class BusyForNodes {
 public:
     BusyForNodes() {

@@ -1,5 +1,5 @@
-// Small files of the state directory, which a full disk or somebody's editor may have damaged: what can't be read of them
-// is as if it were absent. Only a list of ranges that have moved to a cluster must not be missed.
+// Small files of the state directory, which a full disk or somebody's editor may have damaged: what can't be read of
+// them is as if it were absent. Only a list of ranges that have moved to a cluster must not be missed.
 #include "refusal.hpp"
 
 #include "moved_ranges.hpp"
@@ -43,9 +43,11 @@ void check_moved_ranges(std::string_view text) {
     try {
         const attach::MovedRanges ranges(node());
         const auto moved = ranges.find({lease_of("10.0.0.7/24"), lease_of("fd00::7/64")});
-        demand(!moved || moved->address == lease_of("10.0.0.7/24").address.address() ||
-                   moved->address == lease_of("fd00::7/64").address.address(),
-               "an address has moved that nobody asked for");
+        const auto has = [&](const char* address) {
+            const base::IpAddress its = lease_of(address).address.address();
+            return moved->first <= its && its <= moved->last;
+        };
+        demand(!moved || has("10.0.0.7/24") || has("fd00::7/64"), "an address has moved that nobody asked for");
     } catch (const ipam::StoreError& error) {
         demand(std::string_view(error.what()).find("moved-ranges.json") != std::string_view::npos,
                "the error names no file");

@@ -1,6 +1,6 @@
-// What the API server has of other programs: AddressRange and AddressBlock whoever wrote them, Pods with the networks that
-// Multus has noted, Nodes, and NetworkAttachmentDefinitions. Commands show them or say what is wrong, and take what they
-// don't understand for what must be kept.
+// What the API server has of other programs: AddressRange and AddressBlock whoever wrote them, Pods with the networks
+// that Multus has noted, Nodes, and NetworkAttachmentDefinitions. Commands show them or say what is wrong, and take
+// what they don't understand for what must be kept.
 #include "refusal.hpp"
 
 #include "blocks/objects.hpp"

@@ -6,8 +6,8 @@
 
 namespace rdmanet::base {
 
-/// `text` with "..." in each place of `secret`, which a server may have repeated: as it is, or in JSON, or in JSON that is
-/// a text of JSON.
+/// `text` with "..." in each place of `secret`, which a server may have repeated: as it is, or in JSON, or in JSON
+/// that is a text of JSON.
 [[nodiscard]] std::string without_secret(std::string text, std::string_view secret);
 
 /// The same of a header's value. What stands before its space is none: "Bearer TOKEN".

@@ -22,7 +22,8 @@ constexpr int kMostMarked = 16; // blocks of nodes that are gone, by one call
 constexpr std::size_t kMostNodesNamed = 5;
 constexpr std::size_t kMostNodesAsked = 4; // one by one
 // A mark that is older was made when the node was gone an earlier time. Whoever looks while a node is there removes its
-// mark, and so does the node when it writes its new UID. But few ask for some ranges, so the two looks may be far apart.
+// mark, and so does the node when it writes its new UID. But few ask for some ranges, so the two looks may be far
+// apart.
 constexpr std::chrono::hours kOldMark{24};
 
 } // namespace

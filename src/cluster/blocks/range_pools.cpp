@@ -51,8 +51,8 @@ std::vector<Interval> RangePools::look(const Deadline& deadline) {
     return ipam::merged(look_beside({}, deadline));
 }
 
-/// A node that is gone may register again, and its pods have their addresses all the time. What looks like its slice may
-/// be another network's pool, so it is not marked.
+/// A node that is gone may register again, and its pods have their addresses all the time. What looks like its slice
+/// may be another network's pool, so it is not marked.
 std::vector<Interval> RangePools::look_beside(const std::set<std::string>& seen, const Deadline& deadline) {
     std::vector<Interval> held;
     for (const PoolHead& listed : list(deadline, Slices::all)) {

@@ -58,8 +58,8 @@ struct Inventory {
 void reconcile_ranges(kube::Api& api, OutsideStore* outside, ReconcileOptions::Act act, const base::Deadline& deadline,
                       Reconciled& into);
 
-/// Gives it back if nothing of it has changed. Returns why it stays; empty: it is free. Throws ipam::StoreError, also where
-/// no answer says what became of it.
+/// Gives it back if nothing of it has changed. Returns why it stays; empty: it is free. Throws ipam::StoreError, also
+/// where no answer says what became of it.
 [[nodiscard]] std::string give_back(const Servers& servers, const Held& held, const base::Deadline& deadline);
 
 } // namespace rdmanet::cluster

@@ -57,8 +57,8 @@ private:
     std::string name_;
 };
 
-/// With `rights`, the user "limited" can do everything. Without one of them, a refusal names it and the user, so that no
-/// right is too many. `refusal` does everything, and returns what was refused.
+/// With `rights`, the user "limited" can do everything. Without one of them, a refusal names it and the user, so that
+/// no right is too many. `refusal` does everything, and returns what was refused.
 inline void check_each_right(kube::Api& admin, const std::vector<Right>& rights,
                              const std::function<std::string()>& refusal) {
     Role role(admin, rights);
