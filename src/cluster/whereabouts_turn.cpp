@@ -3,6 +3,7 @@
 #include "pool.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
@@ -41,6 +42,14 @@ std::string name_of_turn(const std::string& pool) {
 std::string uid_of(const kube::Object& object) {
     const auto metadata = object.content.root().find("metadata");
     return metadata ? text_or_empty(*metadata, "uid") : std::string();
+}
+
+/// Throws for a refusal that says something else, as that a right is missing.
+bool is_gone(const kube::Outcome& outcome) {
+    const auto* refused = std::get_if<kube::Refused>(&outcome);
+    if (refused == nullptr) return false;
+    if (refused->why == kube::Refusal::not_found || refused->why == kube::Refusal::conflict) return true;
+    throw base::Error(refused->message);
 }
 
 } // namespace
@@ -110,7 +119,7 @@ void Turns::wait_for_lease(Turn& turn, const std::string& pool, const base::Dead
         wait_for_end(path_of(options_.name_space, name_of_turn(pool)), begun, deadline);
         if (deadline.passed()) return;
     }
-} catch (const base::Error&) { // the claim meets the same server, and says so
+} catch (const base::Error&) { // without a turn; if the server does not answer, the claim says so
 }
 
 /// Those who wait for long are many, and one of them soon sees that the turn is over. The server answers from its
@@ -123,13 +132,12 @@ void Turns::wait_for_end(const std::string& path, base::Deadline::Clock::time_po
         http::pause(std::min(http::with_jitter(std::clamp(waited / 2, kMostOftenPolled, kLeastOftenPolled)),
                              deadline.remaining()));
         const kube::Outcome seen = api_.get(path + "?resourceVersion=0", deadline);
-        const auto* object = std::get_if<kube::Object>(&seen);
-        if (object == nullptr) return;
-        const std::string uid = uid_of(*object);
+        if (is_gone(seen)) return;
+        const std::string uid = uid_of(std::get<kube::Object>(seen));
         const auto now = base::Deadline::Clock::now();
         if (std::exchange(holder, uid) != uid) since = now;
         if (now - since < kLongestTurn) continue;
-        (void)api_.remove(path, {.uid = uid, .resource_version = {}}, deadline);
+        (void)is_gone(api_.remove(path, {.uid = uid, .resource_version = {}}, deadline));
         return;
     }
 }
