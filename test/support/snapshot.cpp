@@ -151,12 +151,11 @@ void add_state(std::multiset<std::string>& lines) {
         const std::string name = fs::relative(entry.path(), directory);
         const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal" || name == "blocks.sqlite" ||
                               name == "blocks.sqlite-journal";
-        const bool lock = name == "lock" || name == "blocks.lock" || name == "parents.lock" || name == "devices.lock" ||
-                          name == "rdma.lock" || name == "clusters.lock" || name == "resting.lock" ||
-                          name == "migrate.lock";
-        // Logins and endpoints that answer; nodes, pools and ranges as their clusters know them.
+        const bool lock = name == "lock" || name.ends_with(".lock");
+        // Logins and endpoints that answer; nodes, pools and ranges as their clusters know them; pools in a crowd.
         const bool cache = name == "records.index" || name.starts_with("etcd-") || name.starts_with("cluster-") ||
-                           name.starts_with("pool-") || name.starts_with("range-") || name.starts_with("resting-");
+                           name.starts_with("pool-") || name.starts_with("range-") || name.starts_with("resting-") ||
+                           name.starts_with("crowd-");
         const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
         if (!lock && !database && !cache && !being_written && name != "attachments")
             lines.insert(concat("state: ", name));
