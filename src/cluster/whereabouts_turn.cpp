@@ -8,7 +8,9 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/http/client.hpp>
 #include <rdmanet/http/pause.hpp>
+#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
@@ -86,7 +88,13 @@ Turn Turns::wait(const std::string& pool, const base::Deadline& deadline) const 
     const base::Deadline half = deadline.at_most(deadline.remaining() / 2);
     Turn turn;
     turn.of_node_ = lock_node(pool, half);
-    if (is_crowded(pool)) wait_for_lease(turn, pool, half);
+    if (!is_crowded(pool)) return turn;
+    try {
+        wait_for_lease(turn, pool, half, deadline);
+    } catch (const http::TransportError& error) { // the claim would wait for the same server again
+        throw ipam::StoreError(ipam::StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
+    } catch (const base::Error&) { // without a turn
+    }
     return turn;
 }
 
@@ -112,25 +120,26 @@ bool Turns::take_lease(Turn& turn, const std::string& pool, const base::Deadline
     return true;
 }
 
-void Turns::wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const try {
+/// Requests have until `deadline`, and other nodes until `patience`.
+void Turns::wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& patience,
+                           const base::Deadline& deadline) const {
     const auto begun = base::Deadline::Clock::now();
     while (!take_lease(turn, pool, deadline)) {
         note_crowd(pool);
-        wait_for_end(path_of(options_.name_space, name_of_turn(pool)), begun, deadline);
-        if (deadline.passed()) return;
+        wait_for_end(path_of(options_.name_space, name_of_turn(pool)), begun, patience, deadline);
+        if (patience.passed()) return;
     }
-} catch (const base::Error&) { // without a turn; if the server does not answer, the claim says so
 }
 
 /// Those who wait for long are many, and one of them soon sees that the turn is over. The server answers from its
 /// memory.
 void Turns::wait_for_end(const std::string& path, base::Deadline::Clock::time_point begun,
-                         const base::Deadline& deadline) const {
+                         const base::Deadline& patience, const base::Deadline& deadline) const {
     std::string holder;
-    for (auto since = begun; !deadline.passed();) {
+    for (auto since = begun; !patience.passed();) {
         const auto waited = std::chrono::ceil<milliseconds>(base::Deadline::Clock::now() - begun);
         http::pause(std::min(http::with_jitter(std::clamp(waited / 2, kMostOftenPolled, kLeastOftenPolled)),
-                             deadline.remaining()));
+                             patience.remaining()));
         const kube::Outcome seen = api_.get(path + "?resourceVersion=0", deadline);
         if (is_gone(seen)) return;
         const std::string uid = uid_of(std::get<kube::Object>(seen));

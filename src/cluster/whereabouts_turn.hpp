@@ -51,7 +51,8 @@ public:
     Turns(kube::Api& api, Options options) : api_(api), options_(std::move(options)) {}
 
     /// Waits for the node's other processes and, if this node has noticed a crowd a moment ago, for other nodes. For at
-    /// most half of the time until `deadline`. The caller must have no other turn.
+    /// most half of the time until `deadline`. The caller must have no other turn. Throws ipam::StoreError if the server
+    /// does not answer.
     [[nodiscard]] Turn wait(const std::string& pool, const base::Deadline& deadline) const;
 
     /// Another node has written the pool at the same time, or reading it took so long that many must be at it.
@@ -62,8 +63,9 @@ public:
 private:
     [[nodiscard]] base::FileLock lock_node(const std::string& pool, const base::Deadline& deadline) const;
     [[nodiscard]] bool take_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const;
-    void wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const;
-    void wait_for_end(const std::string& path, base::Deadline::Clock::time_point begun,
+    void wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& patience,
+                        const base::Deadline& deadline) const;
+    void wait_for_end(const std::string& path, base::Deadline::Clock::time_point begun, const base::Deadline& patience,
                       const base::Deadline& deadline) const;
 
     kube::Api& api_;

@@ -143,6 +143,17 @@ TEST_CASE_METHOD(InCrowd, "without one of the rights to take turns, claims go on
     CHECK(text_of(crowded->release(owner("a", "p").key, soon())) == "10.0.0.1/29");
 }
 
+TEST_CASE_METHOD(InCrowd, "a server that does not answer for a turn is not asked for the pool") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    const auto its_api = relay.connect();
+    relay.decide([](const std::string&) { return Fate::is_lost; });
+    const auto crowded = in_crowd(*its_api);
+    CHECK_THROWS_AS(crowded->reserve(owner("a", "p"), {claim(kRange)}, soon()), ipam::StoreError);
+    CHECK(relay.take_requests() == std::vector<std::string>{std::string("POST ") + kLeases});
+    CHECK(claimed.empty());
+}
+
 TEST_CASE_METHOD(InCrowd, "a crowd is noticed by slow reads, and is over ten seconds after the last one") {
     if (!is_there()) return;
     const auto at = [&](std::int64_t now) { return turns(*api, now); };
