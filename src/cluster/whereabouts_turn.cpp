@@ -2,7 +2,6 @@
 
 #include "pool.hpp"
 
-#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
@@ -151,12 +150,20 @@ void Turns::wait_for_end(const std::string& path, base::Deadline::Clock::time_po
     }
 }
 
-void Turns::note_crowd(const std::string& pool) const {
-    if (options_.state_directory.empty()) return;
-    const base::BootMemory memory(options_.state_directory, options_.boot_id, "crowd", pool);
-    const auto since = base::parse_integer<std::int64_t>(memory.find().value_or(""));
+base::BootMemory Turns::memory_of(const std::string& pool) const {
+    return {options_.state_directory, options_.boot_id, "crowd", pool};
+}
+
+bool Turns::is_noted(const std::string& pool, seconds within) const {
+    if (options_.state_directory.empty()) return false;
+    const auto since = base::parse_integer<std::int64_t>(memory_of(pool).find().value_or(""));
     const std::int64_t now = options_.clock();
-    if (!since || *since > now || now - *since >= kNotedAgain.count()) memory.note(fmt::format("{}", now));
+    return since && *since <= now && now - *since < within.count();
+}
+
+void Turns::note_crowd(const std::string& pool) const {
+    if (!options_.state_directory.empty() && !is_noted(pool, kNotedAgain))
+        memory_of(pool).note(fmt::format("{}", options_.clock()));
 }
 
 void Turns::note_read(const std::string& pool, base::Deadline::Clock::duration took) const {
@@ -164,11 +171,7 @@ void Turns::note_read(const std::string& pool, base::Deadline::Clock::duration t
 }
 
 bool Turns::is_crowded(const std::string& pool) const {
-    if (options_.state_directory.empty()) return false;
-    const base::BootMemory memory(options_.state_directory, options_.boot_id, "crowd", pool);
-    const auto since = base::parse_integer<std::int64_t>(memory.find().value_or(""));
-    const std::int64_t now = options_.clock();
-    return since && *since <= now && now - *since < kCrowdLasts.count();
+    return is_noted(pool, kCrowdLasts);
 }
 
 } // namespace rdmanet::cluster

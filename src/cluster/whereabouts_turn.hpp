@@ -4,6 +4,7 @@
 // protects nothing, because every write names what it expects. Who can't have one goes on without.
 #pragma once
 
+#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/kube/api.hpp>
@@ -11,7 +12,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace rdmanet::cluster {
@@ -61,6 +61,8 @@ public:
     [[nodiscard]] bool is_crowded(const std::string& pool) const;
 
 private:
+    [[nodiscard]] base::BootMemory memory_of(const std::string& pool) const;
+    [[nodiscard]] bool is_noted(const std::string& pool, std::chrono::seconds within) const;
     [[nodiscard]] base::FileLock lock_node(const std::string& pool, const base::Deadline& deadline) const;
     [[nodiscard]] bool take_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const;
     void wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& patience,
