@@ -29,6 +29,8 @@ constexpr seconds kCrowdLasts{10};
 constexpr seconds kNotedAgain{2};
 // Whoever has one turn for longer was killed, or has a slow server.
 constexpr seconds kLongestTurn{4};
+// What an ADD keeps of its time for the claim itself.
+constexpr seconds kForTheClaim{5};
 constexpr milliseconds kMostOftenPolled{20};
 constexpr milliseconds kLeastOftenPolled{1000};
 
@@ -45,10 +47,10 @@ std::string uid_of(const kube::Object& object) {
     return metadata ? text_or_empty(*metadata, "uid") : std::string();
 }
 
-/// Throws for a refusal that says something else, as that a right is missing.
+/// Throws for a refusal that says something else, as that a right is missing. A busy server says nothing.
 bool is_gone(const kube::Outcome& outcome) {
     const auto* refused = std::get_if<kube::Refused>(&outcome);
-    if (refused == nullptr) return false;
+    if (refused == nullptr || refused->is_temporary()) return false;
     if (refused->why == kube::Refusal::not_found || refused->why == kube::Refusal::conflict) return true;
     throw base::Error(refused->message);
 }
@@ -84,12 +86,15 @@ void Turn::end() noexcept {
 }
 
 Turn Turns::wait(const std::string& pool, const base::Deadline& deadline) const {
-    const base::Deadline half = deadline.at_most(deadline.remaining() / 2);
+    const auto left = deadline.remaining();
+    const base::Deadline patience = deadline.at_most(std::max(left - kForTheClaim, left / 2));
     Turn turn;
-    turn.of_node_ = lock_node(pool, half);
+    turn.of_node_ = lock_node(pool, patience);
     if (!is_crowded(pool)) return turn;
     try {
-        wait_for_lease(turn, pool, half, deadline);
+        wait_for_lease(turn, pool, patience, deadline);
+    } catch (const base::TimeoutError&) {
+        throw;
     } catch (const http::TransportError& error) { // the claim would wait for the same server again
         throw ipam::StoreError(ipam::StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
     } catch (const base::Error&) { // without a turn
@@ -112,7 +117,8 @@ bool Turns::take_lease(Turn& turn, const std::string& pool, const base::Deadline
     lease.member("name", name_of_turn(pool)).member("namespace", options_.name_space).end_object();
     lease.key("spec").begin_object().member("holderIdentity", options_.holder).end_object().end_object();
     const kube::Outcome made = api_.create(path_of(options_.name_space), lease.to_text(), deadline);
-    if (const auto* refused = std::get_if<kube::Refused>(&made)) return refused->why != kube::Refusal::already_exists;
+    if (const auto* refused = std::get_if<kube::Refused>(&made))
+        return refused->why != kube::Refusal::already_exists && !refused->is_temporary();
     turn.api_ = &api_;
     turn.path_ = path_of(options_.name_space, name_of_turn(pool));
     turn.uid_ = uid_of(std::get<kube::Object>(made));
@@ -123,25 +129,31 @@ bool Turns::take_lease(Turn& turn, const std::string& pool, const base::Deadline
 void Turns::wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& patience,
                            const base::Deadline& deadline) const {
     const auto begun = base::Deadline::Clock::now();
+    if (!memory_of(pool).find()) memory_of(pool).note("0"); // no crowd yet
     while (!take_lease(turn, pool, deadline)) {
-        note_crowd(pool);
-        wait_for_end(path_of(options_.name_space, name_of_turn(pool)), begun, patience, deadline);
-        if (patience.passed()) return;
+        wait_for_end(pool, begun, patience, deadline);
+        // All who have waited in vain would claim at once, and the server would serve nobody.
+        if (patience.passed())
+            throw base::TimeoutError(
+                fmt::format("waited for a turn at IPPool {}/{}, for which other nodes compete", options_.name_space, pool));
     }
 }
 
 /// Those who wait for long are many, and one of them soon sees that the turn is over. The server answers from its
 /// memory.
-void Turns::wait_for_end(const std::string& path, base::Deadline::Clock::time_point begun,
+void Turns::wait_for_end(const std::string& pool, base::Deadline::Clock::time_point begun,
                          const base::Deadline& patience, const base::Deadline& deadline) const {
+    const std::string path = path_of(options_.name_space, name_of_turn(pool));
     std::string holder;
     for (auto since = begun; !patience.passed();) {
+        note_crowd(pool);
         const auto waited = std::chrono::ceil<milliseconds>(base::Deadline::Clock::now() - begun);
         http::pause(std::min(http::with_jitter(std::clamp(waited / 2, kMostOftenPolled, kLeastOftenPolled)),
                              patience.remaining()));
         const kube::Outcome seen = api_.get(path + "?resourceVersion=0", deadline);
         if (is_gone(seen)) return;
-        const std::string uid = uid_of(std::get<kube::Object>(seen));
+        const auto* lease = std::get_if<kube::Object>(&seen);
+        const std::string uid = lease != nullptr ? uid_of(*lease) : holder;
         const auto now = base::Deadline::Clock::now();
         if (std::exchange(holder, uid) != uid) since = now;
         if (now - since < kLongestTurn) continue;
@@ -171,7 +183,8 @@ void Turns::note_read(const std::string& pool, base::Deadline::Clock::duration t
 }
 
 bool Turns::is_crowded(const std::string& pool) const {
-    return is_noted(pool, kCrowdLasts);
+    if (options_.state_directory.empty()) return false;
+    return is_noted(pool, kCrowdLasts) || !memory_of(pool).find(); // nodes start together
 }
 
 } // namespace rdmanet::cluster

@@ -1,7 +1,8 @@
 // Turns at a pool. Many writes of one object at once cost the API server far more than the same writes one after the
 // other: it makes all of them at the same time, and each one that ends makes it begin the others anew. So processes
-// take turns: those of a node by a lock file, and nodes by a Lease object, once they notice that they are many. A turn
-// protects nothing, because every write names what it expects. Who can't have one goes on without.
+// take turns: those of a node by a lock file, and nodes by a Lease object, at their first call of a boot and whenever they
+// notice that they are many. A turn protects nothing, because every write names what it expects. A node without the right
+// to one goes on without.
 #pragma once
 
 #include <rdmanet/base/boot_memory.hpp>
@@ -50,9 +51,9 @@ public:
     };
     Turns(kube::Api& api, Options options) : api_(api), options_(std::move(options)) {}
 
-    /// Waits for the node's other processes and, if this node has noticed a crowd a moment ago, for other nodes. For at
-    /// most half of the time until `deadline`. The caller must have no other turn. Throws ipam::StoreError if the server
-    /// does not answer.
+    /// Waits for the node's other processes. If this node has noticed a crowd a moment ago, or has not used the pool in
+    /// this boot, it also waits for other nodes. The caller must have no other turn. Throws base::TimeoutError if there
+    /// would be no time left for a claim, and ipam::StoreError if the server does not answer.
     [[nodiscard]] Turn wait(const std::string& pool, const base::Deadline& deadline) const;
 
     /// Another node has written the pool at the same time, or reading it took so long that many must be at it.
@@ -67,7 +68,7 @@ private:
     [[nodiscard]] bool take_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const;
     void wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& patience,
                         const base::Deadline& deadline) const;
-    void wait_for_end(const std::string& path, base::Deadline::Clock::time_point begun, const base::Deadline& patience,
+    void wait_for_end(const std::string& pool, base::Deadline::Clock::time_point begun, const base::Deadline& patience,
                       const base::Deadline& deadline) const;
 
     kube::Api& api_;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 using namespace rdmanet;
 using namespace rdmanet::cluster;
@@ -66,16 +67,25 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(InCrowd, "a node alone at a pool asks for no turn") {
+TEST_CASE_METHOD(InCrowd, "a node alone at a pool asks for a turn once in a boot") {
     if (!is_there()) return;
     Relay relay("rdmanet");
     const auto its_api = relay.connect();
     WhereaboutsStore::Options own = options({kRange});
     own.state_directory = directory.path();
     WhereaboutsStore alone(*its_api, own);
+    const auto turns_asked_for = [&] {
+        const auto requests = relay.take_requests();
+        return std::count_if(requests.begin(), requests.end(), [](const std::string& request) {
+            return request.starts_with("POST ") && request.find(kLeases) != std::string::npos;
+        });
+    };
     CHECK(text_of(alone.reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+    CHECK(turns_asked_for() == 1);
+    CHECK_FALSE(has_lease());
     CHECK(text_of(alone.release(owner("a", "p").key, soon())) == "10.0.0.1/29");
-    for (const std::string& request : relay.take_requests()) CHECK(request.find(kLeases) == std::string::npos);
+    CHECK(text_of(alone.reserve(owner("b", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+    CHECK(turns_asked_for() == 0);
 }
 
 TEST_CASE_METHOD(InCrowd, "in a crowd, the pool is read and written within a turn, which then ends") {
@@ -107,6 +117,36 @@ TEST_CASE_METHOD(InCrowd, "the turn of a node that was killed ends without it") 
     const auto crowded = in_crowd(*api);
     CHECK(text_of(crowded->reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
     CHECK_FALSE(has_lease());
+}
+
+TEST_CASE_METHOD(InCrowd, "who waits for a turn in vain claims nothing, and waits again next time") {
+    if (!is_there()) return;
+    leave_lease();
+    Relay relay("rdmanet");
+    const auto its_api = relay.connect();
+    const auto crowded = in_crowd(*its_api);
+    CHECK_THROWS_WITH(crowded->reserve(owner("a", "p"), {claim(kRange)}, base::Deadline::in(4s)),
+                      Catch::Matchers::Contains("waited for a turn at IPPool kube-system/" + pool_of_case()));
+    for (const std::string& request : relay.take_requests()) CHECK(request.find(kLeases) != std::string::npos);
+    CHECK(claimed.empty());
+    CHECK(turns(*api, ipam::system_time().boot).is_crowded(pool_of_case()));
+}
+
+TEST_CASE_METHOD(InCrowd, "a server that is too busy for a turn is asked again") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    const auto its_api = relay.connect();
+    bool was_busy = false;
+    relay.replace_answers([&](const std::string& request) -> std::optional<http::Response> {
+        if (!request.starts_with(std::string("POST ") + kLeases) || std::exchange(was_busy, true)) return std::nullopt;
+        http::Response busy;
+        busy.status = 504;
+        busy.body = R"({"kind":"Status","message":"request did not complete within the allotted timeout"})";
+        return busy;
+    });
+    const auto turn_taker = turns(*its_api, kNow);
+    turn_taker.note_crowd(pool_of_case());
+    CHECK(turn_taker.wait(pool_of_case(), soon()).is_among_nodes());
 }
 
 TEST_CASE_METHOD(InCrowd, "a turn that is given back by its holder is the next one's") {
@@ -154,14 +194,15 @@ TEST_CASE_METHOD(InCrowd, "a server that does not answer for a turn is not asked
     CHECK(claimed.empty());
 }
 
-TEST_CASE_METHOD(InCrowd, "a crowd is noticed by slow reads, and is over ten seconds after the last one") {
+TEST_CASE_METHOD(InCrowd, "a crowd is possible at first, noticed by slow reads, and over ten seconds after the last one") {
     if (!is_there()) return;
     const auto at = [&](std::int64_t now) { return turns(*api, now); };
+    CHECK(at(kNow).is_crowded(pool_of_case())); // perhaps: nobody has looked in this boot
+    (void)at(kNow).wait(pool_of_case(), soon());
     at(kNow).note_read(pool_of_case(), 99ms);
     CHECK_FALSE(at(kNow).is_crowded(pool_of_case()));
     at(kNow).note_read(pool_of_case(), 100ms);
     CHECK(at(kNow).is_crowded(pool_of_case()));
-    CHECK_FALSE(at(kNow).is_crowded("another-pool"));
     CHECK(at(kNow + 9).is_crowded(pool_of_case()));
     CHECK_FALSE(at(kNow + 10).is_crowded(pool_of_case()));
     at(kNow + 9).note_crowd(pool_of_case());
