@@ -134,8 +134,8 @@ void Turns::wait_for_lease(Turn& turn, const std::string& pool, const base::Dead
         wait_for_end(pool, begun, patience, deadline);
         // All who have waited in vain would claim at once, and the server would serve nobody.
         if (patience.passed())
-            throw base::TimeoutError(
-                fmt::format("waited for a turn at IPPool {}/{}, for which other nodes compete", options_.name_space, pool));
+            throw base::TimeoutError(fmt::format("waited for a turn at IPPool {}/{}, for which other nodes compete",
+                                                 options_.name_space, pool));
     }
 }
 

@@ -194,7 +194,8 @@ TEST_CASE_METHOD(InCrowd, "a server that does not answer for a turn is not asked
     CHECK(claimed.empty());
 }
 
-TEST_CASE_METHOD(InCrowd, "a crowd is possible at first, noticed by slow reads, and over ten seconds after the last one") {
+TEST_CASE_METHOD(InCrowd,
+                 "a crowd is possible at first, noticed by slow reads, and over ten seconds after the last one") {
     if (!is_there()) return;
     const auto at = [&](std::int64_t now) { return turns(*api, now); };
     CHECK(at(kNow).is_crowded(pool_of_case())); // perhaps: nobody has looked in this boot
