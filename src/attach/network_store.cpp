@@ -1,20 +1,16 @@
 #include "network_store.hpp"
 
 #include "clusters.hpp"
-#include "etcd_leases.hpp"
 #include "moved_ranges.hpp"
-#include "own_leases.hpp"
-#include "shared_leases.hpp"
+#include "one_store.hpp"
+#include "recording_server.hpp"
 
-#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/recorded_store.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,161 +18,119 @@
 namespace rdmanet::attach {
 namespace {
 
-using cluster::Place;
-using cluster::RecordedStore;
-
-constexpr const char* kUnreadable = "?"; // Answer::store: what the cluster has recorded cannot be read
-
-/// One range of the network. Without `object`, the cluster has nothing recorded.
-struct Answer {
-    Place place;
-    std::string store{};
-    std::string object{};
-    std::string node{};
-};
-using Answers = std::vector<Answer>;
-
 bool is_in_etcd(const ipam::Config& config) {
     return config.store.kind == ipam::StoreKind::etcd;
 }
 
-/// As Clusters::give_up() names it.
-std::string server_of(const ipam::Config& config) {
-    return is_in_etcd(config) ? ipam::to_text(config.store.etcd) : config.store.kubeconfig;
-}
-
-base::BootMemory memory_of(const ipam::Config& config, const Place& place, const Node& node) {
-    return {node.state_directory, node.boot_id, "range",
-            fmt::format("{}\n{}\n{}", server_of(config), place.space, place.subnet)};
-}
-
-std::vector<Place> places_of(const ipam::Config& config) {
-    std::vector<Place> places;
-    for (const ipam::ConfiguredRange& range : config.ranges) {
-        const base::IpPrefix& subnet = range.range.subnet();
-        places.push_back(
-            {.space = range.space, .subnet = base::IpPrefix::make(subnet.network(), subnet.length()).value()});
-    }
-    return places;
-}
-
-/// nullopt: this node does not know it, of at least one range.
-std::optional<Answers> remembered(const ipam::Config& config, const Node& node) {
-    Answers answers;
-    for (Place& place : places_of(config)) {
-        const auto text = memory_of(config, place, node).find();
-        if (!text) return std::nullopt;
-        Answer answer{.place = std::move(place)};
-        std::istringstream lines(*text);
-        std::getline(lines, answer.store);
-        std::getline(lines, answer.object);
-        std::getline(lines, answer.node);
-        answers.push_back(std::move(answer));
-    }
-    return answers;
-}
-
-/// Of the Kubernetes API.
-void read_recorded(Answers& answers, const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
-    kube::Api& api = node.clusters->connect(
-        config.store.kubeconfig, {.connect = config.store.limits.connect, .request = config.store.limits.request},
-        node.log);
-    const auto all = cluster::find_recorded_stores(api, places_of(config), deadline);
-    for (Answer& answer : answers) {
-        if (!all) answer.store = kUnreadable;
-        for (const RecordedStore& recorded : all.value_or(std::vector<RecordedStore>{}))
-            if (answer.place == recorded.place) {
-                answer.store = recorded.store;
-                answer.object = recorded.object;
-                answer.node = recorded.node;
-            }
-    }
-}
-
-std::string recorded_in_etcd(const Place& place, const ipam::Config& config, const Node& node,
-                             const base::Deadline& deadline) {
-    const cluster::EtcdRange::Record record = open_etcd_range(*lease_store_of(config), place, node).read(deadline);
-    return record.store.empty() && record.revision != 0 ? kUnreadable : record.store;
-}
-
-Answers ask_cluster(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
-    Answers answers;
-    for (Place& place : places_of(config)) answers.push_back({.place = std::move(place)});
-    if (is_in_etcd(config))
-        for (Answer& answer : answers) answer.store = recorded_in_etcd(answer.place, config, node, deadline);
-    else
-        read_recorded(answers, config, node, deadline);
-    return answers;
-}
-
-void remember(const Answers& answers, const ipam::Config& config, const Node& node) {
-    for (const Answer& answer : answers)
-        memory_of(config, answer.place, node).note(fmt::format("{}\n{}\n{}", answer.store, answer.object, answer.node));
+RecordingServer server_of(const ipam::Config& config, const Node& node) {
+    return is_in_etcd(config) ? RecordingServer::etcd(config.store.etcd, config.store.limits, node)
+                              : RecordingServer::api(config.store.kubeconfig, config.store.limits, node);
 }
 
 /// Whether the cluster leaves all ranges to whoever comes first.
-bool is_unrecorded(const Answers& answers) {
-    return std::all_of(answers.begin(), answers.end(), [](const Answer& answer) { return answer.store.empty(); });
+bool is_unrecorded(const RecordedRanges& ranges) {
+    return std::all_of(ranges.begin(), ranges.end(), [](const RecordedRange& range) { return range.store.empty(); });
 }
 
 /// nullopt: the server can't be asked. The network's store asks it, too, and says what is wrong. Throws
 /// ipam::StoreError if it has to be known.
-std::optional<Answers> answers_for(const ipam::Config& config, const Node& node, AskCluster ask, bool is_on_node,
-                                   const base::Deadline& deadline) {
-    auto known = remembered(config, node);
+std::optional<RecordedRanges> find_recorded(const ipam::Config& config, const Node& node, AskCluster ask,
+                                            bool is_on_node, const base::Deadline& deadline) {
+    const RecordingServer server = server_of(config, node);
+    auto known = server.remembered(places_of(config));
     const bool is_open = !known || is_unrecorded(*known);
     if (known && ask == AskCluster::if_unknown) return known;
     if (known && ask == AskCluster::if_unrecorded && !(is_on_node && is_open)) return known;
     try {
-        Answers answers = ask_cluster(config, node, deadline);
-        if (ask != AskCluster::anew) remember(answers, config, node);
-        return answers;
-    } catch (const ipam::StoreError& error) {
-        if (error.unreachable()) node.clusters->give_up(server_of(config), error.what());
+        RecordedRanges ranges = server.ask(places_of(config), deadline);
+        if (ask != AskCluster::anew) server.remember(ranges);
+        return ranges;
+    } catch (const ipam::StoreError&) {
         if (is_on_node && is_open) throw;
         return known;
     }
 }
 
-ipam::StoreKind kind_of(const Answer& answer, const ipam::Config& config) {
+ipam::StoreKind kind_of(const RecordedRange& range, const ipam::Config& config) {
     for (const auto& [kind, fit] : config.store.open_to)
-        if (answer.store == to_string(kind)) return kind;
-    if (answer.store == to_string(ipam::StoreKind::etcd))
+        if (range.store == to_string(kind)) return kind;
+    if (range.store == to_string(ipam::StoreKind::etcd))
         throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                                fmt::format("AddressRange {} of the cluster has range {} in store \"etcd\": name that "
                                            "\"store\" and its \"etcd\" in the network, or use a range of its own",
-                                           answer.object, answer.place.subnet));
-    if (answer.store == to_string(ipam::StoreKind::node))
+                                           range.object, range.place.subnet));
+    if (range.store == to_string(ipam::StoreKind::node))
         throw ipam::StoreError(
             ipam::StoreError::Kind::permanent,
             fmt::format("AddressRange {} of the cluster has range {} in store \"node\", from which one node gives its "
                         "addresses: set \"store\": \"node\" in the network on that node, or run `rdmanet ipam migrate "
                         "--to {} --network FILE` there",
-                        answer.object, answer.place.subnet, config.store.kind));
+                        range.object, range.place.subnet, config.store.kind));
     throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                            fmt::format("AddressRange {} of the cluster has range {} in store {}, which this version "
                                        "does not know: name the \"store\" of the network, or use a range of its own",
-                                       answer.object, answer.place.subnet, base::quoted(answer.store)));
+                                       range.object, range.place.subnet, base::quoted(range.store)));
 }
 
 /// The store that the cluster has recorded for all ranges, as far as it has.
-ipam::Config settle(const ipam::Config& config, const Answers& answers) {
-    const Answer* first = nullptr;
-    for (const Answer& answer : answers) {
-        if (answer.object.empty()) continue;
-        if (first == nullptr) first = &answer;
-        if (answer.store != first->store)
+ipam::Config settle(const ipam::Config& config, const RecordedRanges& ranges) {
+    const RecordedRange* first = nullptr;
+    for (const RecordedRange& range : ranges) {
+        if (range.object.empty()) continue;
+        if (first == nullptr) first = &range;
+        if (range.store != first->store)
             throw ipam::StoreError(
                 ipam::StoreError::Kind::permanent,
                 fmt::format("the cluster has range {} in store {} (AddressRange {}) and range {} in store {} "
                             "(AddressRange {}), and a network has one store: use ranges of one store",
-                            first->place.subnet, base::quoted(first->store), first->object, answer.place.subnet,
-                            base::quoted(answer.store), answer.object));
+                            first->place.subnet, base::quoted(first->store), first->object, range.place.subnet,
+                            base::quoted(range.store), range.object));
     }
     if (first == nullptr) return ipam::settle_store(config, config.store.kind, config.store.why);
     return ipam::settle_store(config, kind_of(*first, config),
                               fmt::format("recorded in AddressRange {}{}{}", first->object,
                                           first->node.empty() ? "" : " by node ", first->node));
+}
+
+/// What another server than that of the network's store has recorded for another store.
+std::optional<std::string> find_other_record(const RecordedRanges& ranges, const ipam::Config& config) {
+    for (const RecordedRange& range : ranges) {
+        if (range.store.empty() || range.is_unreadable() || range.store == to_string(config.store.kind)) continue;
+        const std::string where = range.object.empty() ? "etcd" : fmt::format("AddressRange {}", range.object);
+        return fmt::format("{} of the cluster has range {} in store {}, and the network names \"{}\": name one store "
+                           "for the range, or run `rdmanet ipam migrate --to {} --network FILE`",
+                           where, range.place.subnet, base::quoted(range.store), config.store.kind, config.store.kind);
+    }
+    return std::nullopt;
+}
+
+/// Asks once in a boot, and again before it refuses: the range may have moved since.
+void require_not_recorded_at(const RecordingServer& server, const ipam::Config& config, AskCluster ask,
+                             const base::Deadline& deadline) {
+    const std::vector<cluster::Place> places = places_of(config);
+    const auto known = server.remembered(places);
+    if (known && ask != AskCluster::anew && !find_other_record(*known, config)) return;
+    const RecordedRanges ranges =
+        base::in_context("look whether the cluster has another store for the network's ranges",
+                         [&] { return server.ask(places, deadline); });
+    if (ask != AskCluster::anew) server.remember(ranges);
+    if (const auto other = find_other_record(ranges, config))
+        throw ipam::StoreError(ipam::StoreError::Kind::permanent, *other);
+}
+
+/// A network may name one store, and its node may know the servers of others. The network's own store obeys its own
+/// server.
+void require_recorded_nowhere_else(const ipam::Config& config, const Node& node, AskCluster ask,
+                                   const base::Deadline& deadline) {
+    if (config.ranges.empty()) return;
+    const ipam::StoreChoice& store = config.store;
+    // The node's own store knows that it has lost the range, and says more.
+    if (store.kind == ipam::StoreKind::node && MovedRanges(node).find(config)) return;
+    if (!store.other_kubeconfig.empty())
+        require_not_recorded_at(RecordingServer::api(store.other_kubeconfig, store.limits, node), config, ask,
+                                deadline);
+    if (!is_in_etcd(config) && !store.etcd.endpoints.empty())
+        require_not_recorded_at(RecordingServer::etcd(store.etcd, store.limits, node), config, ask, deadline);
 }
 
 /// In the node's own store, until somebody moves them.
@@ -201,15 +155,15 @@ std::optional<RangeOnNode> find_staying(const ipam::Config& config, ipam::Sqlite
 
 ipam::Config settle_store(const ipam::Config& config, ipam::SqliteStore& on_node, const Node& node, AskCluster ask,
                           const base::Deadline& deadline) {
+    const base::Deadline until = node.clusters->until(deadline.at_most(config.store.limits.add));
+    require_recorded_nowhere_else(config, node, ask, until);
     if (config.store.is_named) return config;
     const auto has = find_staying(config, on_node, node, deadline);
     if (!has && config.store.open_to.empty()) return config; // nobody has to be asked
-    const Answers answers =
-        answers_for(config, node, ask, has.has_value(), node.clusters->until(deadline.at_most(config.store.limits.add)))
-            .value_or(Answers{});
-    const bool stays = has && is_unrecorded(answers);
+    const RecordedRanges ranges = find_recorded(config, node, ask, has.has_value(), until).value_or(RecordedRanges{});
+    const bool stays = has && is_unrecorded(ranges);
     if (!stays && config.store.open_to.empty()) return config;
-    ipam::Config settled = stays ? stay_on_node(config, *has) : settle(config, answers);
+    ipam::Config settled = stays ? stay_on_node(config, *has) : settle(config, ranges);
     for (const std::string& warning : settled.warnings) node.log.warn(warning);
     return settled;
 }
@@ -226,11 +180,13 @@ ipam::Config settle_store(const ipam::Config& config, const std::optional<state:
 }
 
 ipam::Config remembered_store(const ipam::Config& config, const Node& node) {
-    return config.store.open_to.empty() ? config : settle(config, remembered(config, node).value_or(Answers{}));
+    return config.store.open_to.empty()
+               ? config
+               : settle(config, server_of(config, node).remembered(places_of(config)).value_or(RecordedRanges{}));
 }
 
 void forget_store(const ipam::Config& config, const Node& node) {
-    for (const Place& place : places_of(config)) memory_of(config, place, node).forget();
+    server_of(config, node).forget(places_of(config));
 }
 
 } // namespace rdmanet::attach

@@ -1,5 +1,5 @@
 #include "network_store.hpp"
-#include "own_leases.hpp"
+#include "one_store.hpp"
 #include "prepare.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
@@ -69,7 +69,7 @@ void describe_leases(Preview& preview, const cni::Request& request, const config
     const ipam::Config own = settle_store(*configured, session.leases, session.node, AskCluster::anew, deadline);
     const auto requested = requested_addresses(request);
     if (!own.store.why.empty()) preview.actions.push_back(describe_store(own.store));
-    require_in_one_store(own, session.leases, session.node, deadline);
+    require_in_one_store(own, session.leases, session.node, session.records, deadline);
     with_store(lease_store_of(own), session.leases, session.node, session.records,
                [&](ipam::Store& store) { describe_leases_in(store, preview, own, requested, session.node, deadline); });
 }

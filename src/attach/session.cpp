@@ -4,8 +4,9 @@
 #include "clusters.hpp"
 #include "moved_ranges.hpp"
 #include "network_store.hpp"
-#include "own_leases.hpp"
+#include "one_store.hpp"
 #include "shared_leases.hpp"
+#include "shared_ranges.hpp"
 
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
@@ -20,39 +21,28 @@
 namespace rdmanet::attach {
 namespace {
 
-/// Both stores would give the addresses of the range, each without a look at the other.
-void require_none_in_blocks(const ipam::Config& config, Session& session, const base::Deadline& deadline) {
-    if (!has_block_file(session.node)) return;
-    ipam::BlockFile in_blocks = open_block_leases(session.node, session.records);
-    PodProbe pods(session.node);
-    ipam::Allocator allocator(in_blocks, pods);
-    const bool is_in_pools = config.store.kind == ipam::StoreKind::whereabouts;
-    for (const ipam::ConfiguredRange& range : config.ranges) {
-        const auto leases = allocator.usage(range, deadline).leases;
-        if (leases == 0) continue;
-        if (is_in_pools && has_moved_to_pools(range, config.store, session.node, session.records, deadline)) continue;
-        throw ipam::StoreError(ipam::StoreError::Kind::permanent,
-                               fmt::format("range {} has {} in blocks of the cluster, and the network's store does not "
-                                           "know them: run `rdmanet ipam migrate --to {} --network FILE`, or set "
-                                           "\"store\": \"blocks\"",
-                                           range.range, base::counted(leases, "lease", "leases"), config.store.kind));
+/// While this ADD ran, or before it, another store may have got the leases of the range, or given others of them.
+void require_still_on_node(const ipam::Config& config, const ipam::Allocation& allocation, Session& session,
+                           const base::Deadline& deadline) {
+    try {
+        if (const auto moved = MovedRanges(session.node).find(allocation.leases)) throw moved->refusal();
+        if (!allocation.fresh.empty())
+            require_in_one_store(config, session.leases, session.node, session.records, deadline);
+    } catch (const ipam::StoreError&) {
+        withdraw_leases(session.leases, session.key, allocation.fresh, session.node, deadline);
+        throw;
     }
 }
 
-/// While this ADD ran, or before it, the leases of the range have gone to another store, which may give the same.
-void require_not_moved(const ipam::Allocation& allocation, Session& session, const base::Deadline& deadline) {
-    const auto moved = MovedRanges(session.node).find(allocation.leases);
-    if (!moved) return;
-    withdraw_leases(session.leases, session.key, allocation.fresh, session.node, deadline);
-    throw moved->refusal();
-}
-
 /// Lets `allocate` take leases from the cluster's store at `where`. The record says so before the first claim is sent,
-/// in case this process is killed, and afterwards what may still become of claims without an answer.
+/// in case this process is killed, and afterwards what may still become of claims without an answer. `look` throws if
+/// that claim must not be sent.
 template <class Allocate>
 ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& choice, state::AttachmentRecord& record,
-                             Session& session, const std::function<void()>& save, Allocate allocate) {
-    if (record.lease_store) carry_over(*record.lease_store, where);
+                             Session& session, const std::function<void()>& save, const std::function<void()>& look,
+                             Allocate allocate) {
+    const auto earlier = record.lease_store;
+    if (earlier) carry_over(*earlier, where);
     // Leases in blocks are claimed on this node alone. Undoing this ADD looks there, however far it has come.
     if (where.kind == kBlocks) record.lease_store = where;
     const bool can_be_open = where.kind != kBlocks;
@@ -60,6 +50,7 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
     const SharedLeases* asked = nullptr;
     const auto note = [&] {
         if (std::exchange(has_claimed, true)) return false;
+        if (can_be_open) SharedRanges(session.node).add(where);
         record.lease_store = asked->where();
         record.lease_store->has_open_claim = can_be_open;
         if (takes_late_claims(where))
@@ -69,7 +60,15 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
         return true;
     };
     const auto before_claim = [&](const ipam::Lease&) {
-        if (note()) save();
+        if (!note()) return;
+        save();
+        try {
+            look();
+        } catch (...) { // nothing was sent
+            has_claimed = false;
+            record.lease_store = earlier;
+            throw;
+        }
     };
     const auto before_inheritance = [&](const ipam::Lease& lease) {
         (void)note();
@@ -117,16 +116,22 @@ ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request&
     if (record.lease_store) require_same_store(*record.lease_store, where);
     if (!config.store.why.empty()) session.node.log.info(describe_store(config.store));
     if (where) {
-        require_in_one_store(config, session.leases, session.node, deadline);
-        if (config.store.kind != ipam::StoreKind::blocks) require_none_in_blocks(config, session, deadline);
+        const auto require_one_store = [&] {
+            require_in_one_store(config, session.leases, session.node, session.records, deadline);
+        };
+        require_one_store();
+        const bool is_in_blocks = config.store.kind == ipam::StoreKind::blocks;
         // A quarter of the time is for the rollback.
         const base::Deadline until = session.node.clusters->until(deadline);
         allocation = take_shared(*std::move(where), config.store, record, session, save,
+                                 is_in_blocks ? std::function<void()>([] {}) : require_one_store,
                                  allocate_by(until.at_most(until.remaining() / 4 * 3)));
+        // The rollback gives it back.
+        if (is_in_blocks && !allocation.fresh.empty()) require_one_store();
+        require_given_once(allocation.fresh, config, session.node, session.records);
     } else {
-        require_none_in_blocks(config, session, deadline);
         allocation = allocate_by(deadline)(session.leases);
-        require_not_moved(allocation, session, deadline);
+        require_still_on_node(config, allocation, session, deadline);
     }
     for (const std::string& warning : allocation.warnings) session.node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);

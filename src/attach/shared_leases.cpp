@@ -71,16 +71,21 @@ std::string describe_store(const ipam::StoreChoice& store) {
     return fmt::format("{}, with kubeconfig {}", chosen, store.kubeconfig);
 }
 
+state::LeaseStore lease_store_at(const ipam::StoreChoice& store) {
+    const bool is_etcd = store.kind == ipam::StoreKind::etcd;
+    state::LeaseStore where{.kind = std::string(to_string(store.kind)),
+                            .kubeconfig = store.kubeconfig,
+                            .pools = {},
+                            .etcd = is_etcd ? ipam::to_text(store.etcd) : "",
+                            .node_name = store.node_name};
+    where.connect_timeout = unless_default(store.limits.connect, ipam::StoreLimits().connect);
+    where.request_timeout = unless_default(store.limits.request, ipam::StoreLimits().request);
+    return where;
+}
+
 std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
     if (config.store.kind == ipam::StoreKind::node) return std::nullopt;
-    const bool is_etcd = config.store.kind == ipam::StoreKind::etcd;
-    state::LeaseStore where{.kind = std::string(to_string(config.store.kind)),
-                            .kubeconfig = config.store.kubeconfig,
-                            .pools = {},
-                            .etcd = is_etcd ? ipam::to_text(config.store.etcd) : "",
-                            .node_name = config.store.node_name};
-    where.connect_timeout = unless_default(config.store.limits.connect, ipam::StoreLimits().connect);
-    where.request_timeout = unless_default(config.store.limits.request, ipam::StoreLimits().request);
+    state::LeaseStore where = lease_store_at(config.store);
     for (const ipam::ConfiguredRange& range : config.ranges)
         where.pools.push_back({.space = range.space, .subnet = range.range.subnet().to_string()});
     if (leaves_out_static_addresses(where)) return where;

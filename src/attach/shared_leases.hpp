@@ -27,6 +27,9 @@ namespace rdmanet::attach {
 /// What ADD does with the store of a cluster, and why with that one.
 [[nodiscard]] std::string describe_store(const ipam::StoreChoice& store);
 
+/// How to reach it, without any pool.
+[[nodiscard]] state::LeaseStore lease_store_at(const ipam::StoreChoice& store);
+
 /// For the record of an attachment of this network. nullopt: its leases are in the node's own store.
 [[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config);
 

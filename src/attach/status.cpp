@@ -2,7 +2,7 @@
 // second.
 #include "leases.hpp"
 #include "network_store.hpp"
-#include "own_leases.hpp"
+#include "one_store.hpp"
 #include "range_verdict.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
@@ -84,7 +84,7 @@ bool asks_server(ipam::StoreKind kind) {
 
 void require_free_addresses(const ipam::Config& config, ipam::SqliteStore& leases, const Node& node,
                             const state::AttachmentStore& records, const base::Deadline& deadline) {
-    require_in_one_store(config, leases, node, deadline);
+    require_in_one_store(config, leases, node, records, deadline);
     PodProbe pods(node);
     const auto where = lease_store_of(config);
     with_store(where, leases, node, records, [&](ipam::Store& store) {

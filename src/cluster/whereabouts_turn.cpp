@@ -47,10 +47,17 @@ std::string uid_of(const kube::Object& object) {
     return metadata ? text_or_empty(*metadata, "uid") : std::string();
 }
 
-/// Throws for a refusal that says something else, as that a right is missing. A busy server says nothing.
+/// A busy server would refuse the claim, too.
+void require_not_busy(const kube::Refused& refused) {
+    if (refused.is_temporary())
+        throw ipam::StoreError(ipam::StoreError::Kind::temporary, fmt::format("lease store: {}", refused.message));
+}
+
+/// Throws for a refusal that says something else, as that a right is missing.
 bool is_gone(const kube::Outcome& outcome) {
     const auto* refused = std::get_if<kube::Refused>(&outcome);
-    if (refused == nullptr || refused->is_temporary()) return false;
+    if (refused == nullptr) return false;
+    require_not_busy(*refused);
     if (refused->why == kube::Refusal::not_found || refused->why == kube::Refusal::conflict) return true;
     throw base::Error(refused->message);
 }
@@ -95,6 +102,8 @@ Turn Turns::wait(const std::string& pool, const base::Deadline& deadline) const 
         wait_for_lease(turn, pool, patience, deadline);
     } catch (const base::TimeoutError&) {
         throw;
+    } catch (const ipam::StoreError&) {
+        throw;
     } catch (const http::TransportError& error) { // the claim would wait for the same server again
         throw ipam::StoreError(ipam::StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
     } catch (const base::Error&) { // without a turn
@@ -117,8 +126,11 @@ bool Turns::take_lease(Turn& turn, const std::string& pool, const base::Deadline
     lease.member("name", name_of_turn(pool)).member("namespace", options_.name_space).end_object();
     lease.key("spec").begin_object().member("holderIdentity", options_.holder).end_object().end_object();
     const kube::Outcome made = api_.create(path_of(options_.name_space), lease.to_text(), deadline);
-    if (const auto* refused = std::get_if<kube::Refused>(&made))
-        return refused->why != kube::Refusal::already_exists && !refused->is_temporary();
+    if (const auto* refused = std::get_if<kube::Refused>(&made)) {
+        if (refused->why == kube::Refusal::already_exists) return false;
+        require_not_busy(*refused);
+        return true;
+    }
     turn.api_ = &api_;
     turn.path_ = path_of(options_.name_space, name_of_turn(pool));
     turn.uid_ = uid_of(std::get<kube::Object>(made));
@@ -152,8 +164,7 @@ void Turns::wait_for_end(const std::string& pool, base::Deadline::Clock::time_po
                              patience.remaining()));
         const kube::Outcome seen = api_.get(path + "?resourceVersion=0", deadline);
         if (is_gone(seen)) return;
-        const auto* lease = std::get_if<kube::Object>(&seen);
-        const std::string uid = lease != nullptr ? uid_of(*lease) : holder;
+        const std::string uid = uid_of(std::get<kube::Object>(seen));
         const auto now = base::Deadline::Clock::now();
         if (std::exchange(holder, uid) != uid) since = now;
         if (now - since < kLongestTurn) continue;

@@ -52,13 +52,9 @@ constexpr KnownKey kEtcdKeys[] = {{"endpoints"},        {"ca"},           {"cert
                                   {"username"},         {"passwordFile"}, {"prefix"},  {"connectTimeoutMs"},
                                   {"requestTimeoutMs"}, {"addTimeoutMs"}, {"$comment"}};
 
-// How to reach a cluster. They mean nothing to a network that says "store": "node".
+// Of another store than the one that the network names.
 constexpr std::string_view kOnNode = "ignored, because \"store\" is \"node\": remove one of the two";
-constexpr KnownKey kIdleOnNode[] = {
-    {"kubernetes", kOnNode}, {"etcd", kOnNode}, {"blockSize", kOnNode}, {"requestable", kOnNode}};
-constexpr std::string_view kOther = "ignored, because \"store\" names the other one: remove one of the two";
-constexpr KnownKey kIdleInEtcd[] = {{"kubernetes", kOther}};
-constexpr KnownKey kIdleInKubernetes[] = {{"etcd", kOther}};
+constexpr KnownKey kIdleOnNode[] = {{"blockSize", kOnNode}, {"requestable", kOnNode}};
 
 // Keys of whereabouts before 0.6. Without a store, they are refused.
 constexpr std::string_view kOldEtcd = "ignored, because \"store\" says where leases are kept: remove it";
@@ -67,14 +63,9 @@ constexpr KnownKey kKeysOfOldEtcd[] = {
     {"etcd_key_file", kOldEtcd}, {"etcd_cert_file", kOldEtcd}, {"etcd_ca_cert_file", kOldEtcd},
 };
 
-/// Keys for another store than the one that the network names.
-std::span<const KnownKey> idle_keys(const json::Reader& ipam) {
+bool is_on_node(const json::Reader& ipam) {
     const auto store = ipam.find("store");
-    const std::string name = store && store->is_string() ? store->string() : "";
-    if (name == "node") return kIdleOnNode;
-    if (name == "etcd") return kIdleInEtcd;
-    if (name == "whereabouts" || name == "blocks") return kIdleInKubernetes;
-    return {};
+    return store && store->is_string() && store->string() == "node";
 }
 
 /// Warns of keys in the objects of a list. A value that is not a list, or an element that is not an object, is
@@ -90,13 +81,11 @@ void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span
 } // namespace
 
 void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings) {
-    const std::span<const KnownKey> idle = idle_keys(ipam);
+    const std::span<const KnownKey> idle = is_on_node(ipam) ? kIdleOnNode : std::span<const KnownKey>{};
     json::warn_of_keys(ipam, {idle, kUsed, kRefused, kMeaningless, kKeysOfOldEtcd}, warnings);
     const auto warn_of_members = [&](std::string_view key, std::span<const KnownKey> known) {
-        const bool is_idle =
-            std::any_of(idle.begin(), idle.end(), [&](const KnownKey& one) { return one.name == key; });
         const auto object = ipam.find(key);
-        if (object && object->is_object() && !is_idle) json::warn_of_keys(*object, {known}, warnings);
+        if (object && object->is_object()) json::warn_of_keys(*object, {known}, warnings);
     };
     warn_of_members("kubernetes", kKubernetesKeys);
     warn_of_members("etcd", kEtcdKeys);

@@ -285,6 +285,8 @@ void choose_store(const json::Reader& ipam, Config& config) {
     config.store = choice_of(keys, ipam, config.ranges);
     if (keys.etcd) config.store.etcd = keys.servers;
     require_no_slices(keys, config.store.kind);
+    const bool is_in_api = config.store.kind == StoreKind::whereabouts || config.store.kind == StoreKind::blocks;
+    if (keys.kubeconfig && !is_in_api) config.store.other_kubeconfig = keys.kubeconfig->text;
     if (config.store.kind == StoreKind::node) {
         if (keys.kubernetes && !keys.store && !keys.kubeconfig) require_kubeconfig(keys, config.store);
         if (!ipam.find("store")) warn_of_keys_of_blocks(ipam, StoreKind::node, config.warnings); // else they are idle

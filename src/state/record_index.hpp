@@ -2,7 +2,7 @@
 // of the node. It is a cache: nothing is lost with it.
 //
 //   STATE_DIR/records.index
-//     rdmanet-records-index 2 HASH       of all that follows
+//     rdmanet-records-index 3 HASH       of all that follows
 //     INODE NAME TOPIC...                NAME: of the record's file; TOPIC: hash of one of AttachmentRecord::topics()
 //
 // A record is never changed in place: a changed record has a new inode. Only tmpfs never uses an inode number again

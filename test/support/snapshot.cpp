@@ -155,7 +155,7 @@ void add_state(std::multiset<std::string>& lines) {
         // Logins and endpoints that answer; nodes, pools and ranges as their clusters know them; pools in a crowd.
         const bool cache = name == "records.index" || name.starts_with("etcd-") || name.starts_with("cluster-") ||
                            name.starts_with("pool-") || name.starts_with("range-") || name.starts_with("resting-") ||
-                           name.starts_with("crowd-");
+                           name.starts_with("crowd-") || name == "shared-ranges";
         const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
         if (!lock && !database && !cache && !being_written && name != "attachments")
             lines.insert(concat("state: ", name));

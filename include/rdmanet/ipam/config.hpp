@@ -62,8 +62,10 @@ struct StoreFit {
 struct StoreChoice {
     StoreKind kind = StoreKind::node;
     StoreLimits limits{};
-    std::string kubeconfig;  // of whereabouts and blocks
-    EtcdServers etcd{};      // of etcd; `rdmanet ipam` also looks there for what a network in another store had in it
+    std::string kubeconfig; // of whereabouts and blocks
+    /// Of node and etcd, where the network or its node names a cluster: what that has recorded counts, too.
+    std::string other_kubeconfig{};
+    EtcdServers etcd{};      // of etcd; the others also look there for what it has recorded or still holds
     std::string node_name{}; // of blocks and etcd; empty: the host's name
     std::string why{};       // "chosen by ..."; empty: nothing says anything of stores
     bool is_named = true;    // false: only keys that say how to reach a cluster have led to it

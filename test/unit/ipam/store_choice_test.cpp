@@ -262,9 +262,11 @@ TEST_CASE("etcd is how to reach it, and where its keys are") {
     CHECK(to_text(again) == to_text(whole.store.etcd));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a"], "password": "x"}})"),
                Contains("etcd.password"));
-    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "store": "etcd", "etcd": {"endpoints": ["http://a"]},
-                                "kubernetes": {"kubeconfig": "/k"}})"),
-               Names("kubernetes", "\"store\""));
+    const Config both = config(R"({"range": "10.0.0.0/24", "store": "etcd", "etcd": {"endpoints": ["http://a"]},
+                                  "kubernetes": {"kubeconfig": "/k"}})");
+    CHECK(both.warnings.empty());
+    CHECK(both.store.other_kubeconfig == "/k");
+    CHECK(both.store.kubeconfig.empty());
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a"]}, "cooldown": 5})"),
                Contains("cooldown"));
 }
