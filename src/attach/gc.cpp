@@ -223,6 +223,14 @@ Decide by_list_and_liveness(const cni::Request& request, PodProbe& pods) {
     };
 }
 
+/// Of the network's store. A server that does not answer gets its addresses back later.
+void give_back_earlier_boot(const state::LeaseStore& where, const Node& node,
+                            const state::AttachmentStore& records) try {
+    SharedLeases(where, node, records).give_back_earlier_boot();
+} catch (const base::Error& error) {
+    node.log.warn(error.what());
+}
+
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     PodProbe pods(node);
     const Lost lost = lost_by_configuration(request, node);
@@ -235,6 +243,7 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
         if (kept.pod == Liveness::unknown)
             node.log.warn(fmt::format("GC kept {}, because {}", kept.what, kept.pod.reason));
     const state::AttachmentStore records = node.records(state::Access::undo);
+    if (lost.lease_store) give_back_earlier_boot(*lost.lease_store, node, records);
     restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     if (!collected.failed.empty())
         throw still_held_error(collected.failed, "Correct that, then run `rdmanet gc` on the node");

@@ -58,8 +58,8 @@ void require_none_in_blocks(const ipam::Config& network, const Node& node, const
 
 using OfNode = std::vector<state::AttachmentRecord>;
 
-/// Attachments of this node with addresses of pools that overlap `range`, in stores of the cluster but `own`. Those that
-/// only owe something have no pod any more. Throws if it is not yet known which addresses they get.
+/// Attachments of this node with addresses of pools that overlap `range`, in stores of the cluster but `own`. Without
+/// those that only owe something: they have no pod any more. Throws if it is not yet known which addresses they get.
 OfNode list_in_other_stores(const ipam::ConfiguredRange& range, StoreKind own, const std::vector<SharedRange>& shared,
                             const state::AttachmentStore& records) {
     OfNode all;

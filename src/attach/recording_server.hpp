@@ -1,5 +1,5 @@
-// A server of the cluster that has recorded which store gives the addresses of a range: the Kubernetes API (AddressRange
-// objects) or etcd (range keys).
+// A server of the cluster that has recorded which store gives the addresses of a range: the Kubernetes API, by
+// AddressRange objects, or etcd, by range keys.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>

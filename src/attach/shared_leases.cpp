@@ -228,18 +228,22 @@ void SharedLeases::give_back_earlier_boot() try {
                                   cluster); // with the UID that it has for this node
     auto uid = memory.find();
     if (!uid) {
-        const base::FileLock lock(fmt::format("{}/clusters.lock", node_.state_directory), base::hash64(cluster),
-                                  "the addresses of before the reboot", base::Deadline::in(std::chrono::seconds(0)));
+        base::make_directories(node_.state_directory);
         const base::Deadline deadline = node_.clusters->until(base::Deadline::in(kTimeout));
-        uid = ask([&](ipam::Store&) { return whereabouts_->give_back_earlier_boot(deadline); });
-        if (uid) memory.note(*uid);
+        const base::FileLock lock(fmt::format("{}/clusters.lock", node_.state_directory), base::hash64(cluster),
+                                  "the addresses of before the reboot", deadline);
+        uid = memory.find(); // perhaps another process has looked meanwhile
+        if (!uid) {
+            uid = ask([&](ipam::Store&) { return whereabouts_->give_back_earlier_boot(deadline); });
+            if (uid) memory.note(*uid);
+        }
     }
     if (uid) whereabouts_->set_node_uid(*uid);
 } catch (const ipam::StoreError& error) {
     if (error.unreachable()) throw;
     node_.log.warn(
         fmt::format("addresses that this node had before its reboot are looked for later: {}", error.what()));
-} catch (const base::Error& error) { // another process looks for them, or the directory takes no file
+} catch (const base::Error& error) { // another process looks for long, or the directory takes no file
     node_.log.debug(error.what());
 }
 
@@ -345,6 +349,7 @@ std::vector<ipam::Lease> SharedLeases::release(const ipam::OwnerKey& key, const 
                                                const base::Deadline& deadline) {
     if (blocks_ != nullptr)
         return repairing(*block_file_, node_, deadline, [&] { return store_->withdraw(key, unused, deadline); });
+    give_back_earlier_boot(); // runtimes begin a boot with DELs of what they had before
     return ask([&](ipam::Store& store) { return store.withdraw(key, unused, deadline); });
 }
 

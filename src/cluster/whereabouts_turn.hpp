@@ -1,8 +1,8 @@
 // Turns at a pool. Many writes of one object at once cost the API server far more than the same writes one after the
 // other: it makes all of them at the same time, and each one that ends makes it begin the others anew. So processes
-// take turns: those of a node by a lock file, and nodes by a Lease object, at their first call of a boot and whenever they
-// notice that they are many. A turn protects nothing, because every write names what it expects. A node without the right
-// to one goes on without.
+// take turns: those of a node by a lock file, and nodes by a Lease object. Nodes do so at their first call of a boot,
+// and whenever they notice that they are many. A turn protects nothing, because every write names what it expects. A
+// node without the right to one goes on without.
 #pragma once
 
 #include <rdmanet/base/boot_memory.hpp>

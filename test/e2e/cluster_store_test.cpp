@@ -4,6 +4,7 @@
 #include "configured_node.hpp"
 #include "silent_server.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <vector>
 
 namespace rdmanet::test {
@@ -390,7 +392,7 @@ TEST_CASE("what is owed is paid by another kubeconfig of the same cluster if the
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the first ADD of a boot gives back what the pods of this node had before it", "[cluster]") {
+TEST_CASE("the first call of a boot gives back what the pods of this node had before it", "[cluster]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     shell(cluster() + "/apply '" + node_object("booted") + "' /api/v1/nodes");
@@ -416,6 +418,11 @@ TEST_CASE("the first ADD of a boot gives back what the pods of this node had bef
     shell("mkdir /run/before-the-boot && mv /run/rdmanet/attachments/c[23]* /run/before-the-boot/ && rm -r "
           "/run/rdmanet/* && "
           "mkdir /run/rdmanet/attachments");
+    const std::string first_call = GENERATE("ADD", "DEL", "GC");
+    CAPTURE(first_call);
+    if (first_call == "DEL") CHECK(del(of(calls[3], "of-before")) == "");
+    if (first_call == "GC") CHECK(outcome(calls[3], "GC") == "");
+    if (first_call != "ADD") CHECK_THAT(spec_of("ippools/10.31.16.0-24"), !Catch::Contains("\"c1\""));
     CHECK(addresses(add(calls[3])) == "10.31.16.1/24");
     CHECK(spec_of("overlappingrangeipreservations/10.31.16.1") == R"({"ifname":"net4","podref":"shop/till4"})");
     CHECK_THAT(spec_of("ippools/10.31.16.0-24"), Names("\"c2\"", "\"c3\"", "\"c4\"") && !Catch::Contains("\"c1\""));
@@ -430,6 +437,31 @@ TEST_CASE("the first ADD of a boot gives back what the pods of this node had bef
     CHECK(spec_of("overlappingrangeipreservations/10.31.16.2") == "absent");
     CHECK(shell("ip -o link show type macvlan") == "");
     CHECK(del(calls[0]) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ADDs beside the first one of a boot write down their Node, too", "[cluster]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    shell(cluster() + "/apply '" + node_object("crowded") + "' /api/v1/nodes");
+    const Stage stage;
+    std::vector<PluginCall> calls;
+    std::vector<std::future<ProcessResult>> running;
+    for (const char* number : {"1", "2", "3", "4"}) {
+        PluginCall call = of(shared_call(stage.pod, "10.31.30.0/24"), concat("c", number));
+        call.config =
+            replaced(call.config, R"("store":"whereabouts")", R"("store":"whereabouts","nodeName":"crowded")");
+        call.ifname = concat("net", number);
+        calls.push_back(call);
+    }
+    for (const PluginCall& call : calls)
+        running.push_back(std::async(std::launch::async, [&call] { return call.run(); }));
+    for (std::future<ProcessResult>& result : running) CHECK(result.get().exit_status == 0);
+    CHECK(shell(concat(cluster(), "/get overlappingrangeipreservations | jq '[.items[] | select(.metadata.name | ",
+                       "startswith(\"10.31.30.\")) | .metadata.annotations[\"rdmanet.cni/node-uid\"] // empty] | ",
+                       "length'")) == "4\n");
+    for (const PluginCall& call : calls) CHECK(del(call) == "");
+    shell(cluster() + "/delete /api/v1/nodes/crowded");
     CHECK(stage.node.difference() == "");
 }
 

@@ -110,7 +110,10 @@ std::optional<base::IpPrefix> EtcdKeys::range_in(std::string_view key) {
     if (dash == std::string_view::npos) return std::nullopt;
     const auto address = address_in(key.substr(0, dash));
     const auto length = base::parse_integer<unsigned>(key.substr(dash + 1));
-    return address && length ? base::IpPrefix::make(*address, *length) : std::nullopt;
+    const auto subnet = address && length ? base::IpPrefix::make(*address, *length) : std::nullopt;
+    if (!subnet) return std::nullopt;
+    const bool is_as_written = key.ends_with(fmt::format("{}-{}", sortable(subnet->network()), subnet->length()));
+    return is_as_written ? subnet : std::nullopt;
 }
 
 std::string EtcdKeys::owners(const std::string& space) const {
