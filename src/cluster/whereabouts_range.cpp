@@ -79,6 +79,22 @@ std::optional<std::vector<ipam::Interval>> WhereaboutsRange::find_held(const Pla
     return std::vector<ipam::Interval>();
 }
 
+std::vector<ipam::Interval> WhereaboutsRange::look(const Place& place, const Pool* pool,
+                                                   const base::Deadline& deadline) const {
+    if (pool != nullptr && pool->mark.empty()) return {};
+    const RangeObject wanted{.space = place.space, .subnet = place.subnet, .store = kInPools};
+    try {
+        if (const auto recorded = BlocksApi(api_).find_range(wanted.name(), deadline)) {
+            require_same_store(*recorded, wanted);
+            return recorded->held;
+        }
+    } catch (const MissingKind&) { // then the mark says what is known
+    } catch (const MissingRight&) {
+    }
+    if (pool != nullptr && store_of_mark(pool->mark) != kInPools) refuse_marked(place, pool_name(place), pool->mark);
+    return {};
+}
+
 /// The pool is read before the range, and a mark is written only into the pool as it was read. So an older mark never
 /// replaces a newer one.
 std::optional<std::vector<ipam::Interval>>

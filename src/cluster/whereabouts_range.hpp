@@ -29,6 +29,10 @@ public:
     [[nodiscard]] std::optional<std::vector<ipam::Interval>> find_held(const Place& place, const Pool& pool,
                                                                        const base::Deadline& deadline);
 
+    /// The same for who only asks. Changes nothing in the cluster. `pool`: nullptr if there is none.
+    [[nodiscard]] std::vector<ipam::Interval> look(const Place& place, const Pool* pool,
+                                                   const base::Deadline& deadline) const;
+
 private:
     [[nodiscard]] std::optional<std::vector<ipam::Interval>>
     find_recorded(const Place& place, const Pool& pool, BlocksApi& api, const base::Deadline& deadline);

@@ -55,6 +55,15 @@ public:
         WhereaboutsStore store(*api, options_of_pools());
         return add_to_pool(store, container, one);
     }
+    /// What plan and STATUS find out.
+    std::string usage_of_pool() try {
+        const auto api = connect();
+        WhereaboutsStore store(*api, options_of_pools());
+        return std::to_string(store.usage(claim(kRange), soon()).leases) +
+               (store.has_free(claim(kRange), soon()) ? " leases" : " leases, full");
+    } catch (const base::Error& error) {
+        return error.what();
+    }
     static std::string add_to_pool(WhereaboutsStore& store, const std::string& container, const ipam::Claim& one) try {
         return text_of(store.reserve(owner(container, "pod-" + container), {one}, soon()));
     } catch (const base::Error& error) {

@@ -15,6 +15,7 @@ TEST_CASE_METHOD(Moves, "a range goes from pools to blocks and back: no address 
     CHECK(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1 10.0.0.3-10.0.0.3");
     CHECK(recorded() == R"(whereabouts>blocks ["10.0.0.1","10.0.0.3"])");
     CHECK_THAT(add_to_pool("p4"), Contains("\"store\" whereabouts") && Contains("has blocks"));
+    CHECK_THAT(usage_of_pool(), Contains("\"store\" whereabouts") && Contains("has blocks"));
     auto a = node("a");
     const std::set<std::string> given = fill(*a);
     CHECK(given.size() == 60); // of 62
@@ -34,6 +35,7 @@ TEST_CASE_METHOD(Moves, "a range goes from pools to blocks and back: no address 
     CHECK(migrate_to("whereabouts") == "moved 10.0.0.0-10.0.0.62");
     CHECK_THAT(recorded(), Contains("blocks>whereabouts"));
     CHECK(add_to_pool("p5") == "exhausted");
+    CHECK(usage_of_pool() == "62 leases, full");
     REQUIRE(is_address(add_to_block(*a, "early")));
     REQUIRE(a->release("early") != "");
     a->start();
@@ -44,6 +46,7 @@ TEST_CASE_METHOD(Moves, "a range goes from pools to blocks and back: no address 
     CHECK(migrate_to("whereabouts") == "moved 10.0.0.0-10.0.0.15");
     CHECK(add_to_pool("p5") == "10.0.0.16/26");
     CHECK(add_to_pool("p6") == "10.0.0.17/26");
+    CHECK(usage_of_pool() == "17 leases"); // with 15 that blocks have
     (void)a->release("late");
     a->store->settle(kIdleBlock, soon());
     CHECK(blocks().empty());
