@@ -408,6 +408,11 @@ std::optional<NodeObject> BlocksApi::find_node(const std::string& name, const ba
     return parsed<NodeObject>(find(path, deadline), path);
 }
 
+std::optional<NodeObject> BlocksApi::recall_node(const std::string& name, const base::Deadline& deadline) {
+    const std::string path = fmt::format("{}?resourceVersion=0", path_to(kNodes, name));
+    return parsed<NodeObject>(find(path, deadline), path);
+}
+
 std::set<std::string> BlocksApi::list_of_nodes(std::string_view member, const base::Deadline& deadline) {
     const auto all =
         list<std::string>({.path = kNodes, .shape = kube::Shape::metadata}, deadline, [&](const json::Reader& object) {

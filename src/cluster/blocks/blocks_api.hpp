@@ -101,6 +101,8 @@ public:
     [[nodiscard]] WriteOutcome mark_pool(const PoolHead& pool, const std::string& mark, const base::Deadline& deadline);
 
     [[nodiscard]] std::optional<NodeObject> find_node(const std::string& name, const base::Deadline& deadline);
+    /// The same from the server's memory, which may be a moment old.
+    [[nodiscard]] std::optional<NodeObject> recall_node(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::set<std::string> list_node_names(const base::Deadline& deadline);
     [[nodiscard]] std::set<std::string> list_node_uids(const base::Deadline& deadline);
     /// What nodes report. Reads all of each Node object, which may have 50 KB.

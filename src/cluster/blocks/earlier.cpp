@@ -139,7 +139,10 @@ const std::string& NodeBlocks::learn_node_uid(const Deadline& deadline) {
                          fmt::format("lease store: this host's name, {}, cannot be the name of a Node: set "
                                      "\"nodeName\" to the name of this node, in the node's rdmanet.conf",
                                      base::quoted(options_.node_name)));
-    const auto node = api_.find_node(options_.node_name, deadline);
+    // A Node that reports this boot is not outdated. If it is registered anew this very moment, its blocks have the boot,
+    // and so they are not those of a node that is gone.
+    auto node = api_.recall_node(options_.node_name, deadline);
+    if (!node || node->boot_id != options_.boot_id) node = api_.find_node(options_.node_name, deadline);
     if (!node)
         throw StoreError(StoreError::Kind::temporary, // kubelet registers a new machine, or registers one anew
                          fmt::format("lease store: the cluster has no Node {}: set \"nodeName\" to the name of this "

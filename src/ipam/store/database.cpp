@@ -21,6 +21,12 @@ using base::quoted;
 
 constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
+/// SQLite counts the memory that it has, under one lock of the whole process. Nobody asks for that.
+void count_no_memory() {
+    static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); // refused once SQLite is in use: no harm
+    (void)done;
+}
+
 bool means_damage(int code) {
     // Our statements never change. One that does not compile, or breaks a constraint, shows that the file is damaged.
     switch (code & 0xff) {
@@ -46,6 +52,7 @@ Database::Database(const std::string& path) : Database(path, path, kFlags) {}
 
 Database::Database(const std::string& name, std::string path, int flags)
     : path_(std::move(path)), deadline_(base::Deadline::in(std::chrono::milliseconds{0})) {
+    count_no_memory();
     sqlite3* connection = nullptr;
     const int code = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
     connection_.reset(connection); // to be closed even when it could not be opened

@@ -73,9 +73,10 @@ TEST_CASE_METHOD(Races, "the first block of a range that the cluster has costs f
     await_in_memory("10.0.0.0-24");
     CHECK_THAT(try_to_reserve(*b, "c", {claim(kRange)}), Contains("/24"));
     const std::string range = "GET " + path_of_range("10.0.0.0-24");
-    CHECK(relay.take_requests() == std::vector<std::string>{range + "?resourceVersion=0",
-                                                            std::string("GET ") + kNodesPath + "/" + b->name(),
-                                                            std::string("POST ") + kBlocksPath, range});
+    CHECK(relay.take_requests() ==
+          std::vector<std::string>{range + "?resourceVersion=0",
+                                   std::string("GET ") + kNodesPath + "/" + b->name() + "?resourceVersion=0",
+                                   std::string("POST ") + kBlocksPath, range});
 }
 
 TEST_CASE_METHOD(Races,
