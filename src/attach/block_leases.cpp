@@ -1,6 +1,7 @@
 #include "block_leases.hpp"
 
 #include "leases.hpp"
+#include "node_store.hpp"
 #include "shared_leases.hpp"
 
 #include <rdmanet/attach/machine.hpp>
@@ -52,9 +53,9 @@ bool has_block_file(const Node& node) {
     return ::access(fmt::format("{}/blocks.sqlite", node.state_directory).c_str(), F_OK) == 0;
 }
 
-std::vector<ipam::Lease> list_all_leases(ipam::SqliteStore& leases, const state::AttachmentStore& records,
-                                         const Node& node, const base::Deadline& deadline) {
-    std::vector<ipam::Lease> all = list_leases(leases, node, deadline);
+std::vector<ipam::Lease> list_all_leases(NodeStore& leases, const state::AttachmentStore& records, const Node& node,
+                                         const base::Deadline& deadline) {
+    std::vector<ipam::Lease> all = leases.list(deadline);
     if (!has_block_file(node)) return all;
     ipam::BlockFile file = open_block_leases(node, records);
     append(all, repairing(file, node, deadline, [&] { return file.list_all(deadline); }));
@@ -62,7 +63,7 @@ std::vector<ipam::Lease> list_all_leases(ipam::SqliteStore& leases, const state:
 }
 
 NodeLeases read_node_leases(const Node& node, const state::AttachmentStore& records, const base::Deadline& deadline) {
-    NodeLeases leases{.own = open_leases(node, records).list_all(deadline)};
+    NodeLeases leases{.own = NodeStore(node, records).list_unrepaired(deadline)};
     if (!has_block_file(node)) return leases;
     ipam::BlockFile file = open_block_leases(node, records);
     leases.in_blocks = file.list_all(deadline);

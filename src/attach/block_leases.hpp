@@ -1,13 +1,14 @@
 // The leases of this node in blocks of the cluster, for operations that start from the node and not from a network.
 #pragma once
 
+#include "node_store.hpp"
+
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/ipam/store/block_file.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <string>
@@ -29,7 +30,7 @@ inline constexpr const char* kBlocks = "blocks"; // state::LeaseStore::kind
 // These first rebuild a damaged file from the journal, and do nothing if there is none.
 
 /// All leases on this node: those of its own store, and those in its blocks.
-[[nodiscard]] std::vector<ipam::Lease> list_all_leases(ipam::SqliteStore& leases, const state::AttachmentStore& records,
+[[nodiscard]] std::vector<ipam::Lease> list_all_leases(NodeStore& leases, const state::AttachmentStore& records,
                                                        const Node& node, const base::Deadline& deadline);
 void release_block_leases(const ipam::OwnerKey& key, const Node& node, const state::AttachmentStore& records,
                           const base::Deadline& deadline);

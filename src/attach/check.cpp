@@ -31,7 +31,7 @@ void check(const cni::Request& request, const config::Config& config, const Node
     if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))
         cni::delegate_check(cni::delegate_call(request, other->plugin), deadline);
     if (std::holds_alternative<ipam::Config>(config.ipam))
-        compare_leases(*record, node, session.records, session.leases, deadline);
+        compare_leases(*record, node, session.records, session.leases.store(), deadline);
 }
 
 } // namespace rdmanet::attach

@@ -4,6 +4,7 @@
 #include "compare.hpp"
 #include "detach.hpp"
 #include "leases.hpp"
+#include "node_store.hpp"
 #include "port_trouble.hpp"
 #include "shared_leases.hpp"
 
@@ -49,7 +50,7 @@ struct Finding {
 class NodeChecker {
 public:
     explicit NodeChecker(const Node& node)
-        : node_(node), records_(node.records(state::Access::undo)), leases_(open_leases(node, records_)), pods_(node) {}
+        : node_(node), records_(node.records(state::Access::undo)), leases_(node, records_), pods_(node) {}
 
     std::vector<CheckedAttachment> run() {
         std::vector<CheckedAttachment> checked;
@@ -128,7 +129,7 @@ private:
             return {Agreement::differs,
                     "its ADD or DEL failed or was killed: delete the pod; if it is gone, run `rdmanet gc`"};
         is_attached = true;
-        if (!record.leases.empty()) compare_leases(record, node_, records_, leases_, deadline);
+        if (!record.leases.empty()) compare_leases(record, node_, records_, leases_.store(), deadline);
         if (record.attach == kAttachIpam) return {};
         const auto netns = find_netns_again(record.netns.path, record.netns);
         if (!netns) return {Agreement::not_checked, describe_missing_netns(record, pod)};
@@ -142,7 +143,7 @@ private:
 
     const Node& node_;
     state::AttachmentStore records_;
-    ipam::SqliteStore leases_;
+    NodeStore leases_;
     PodProbe pods_;
     PortTrouble ports_;
 };

@@ -50,7 +50,7 @@ std::vector<ipam::Lease> find_leases_of(const cni::Request& request, Session& se
     constexpr std::chrono::seconds kAskTimeout{5};
     const auto where = lease_store_of(request, session.node);
     // They stay in the node's own store if it had leases of the range before the node had a cluster.
-    auto on_node = find_leases(session.leases, session.key, session.node, deadline);
+    auto on_node = session.leases.find(session.key, deadline);
     if (!where || !on_node.empty()) return on_node;
     try {
         return SharedLeases(*where, session.node, session.records)

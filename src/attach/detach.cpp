@@ -3,6 +3,7 @@
 #include "block_leases.hpp"
 #include "clusters.hpp"
 #include "leases.hpp"
+#include "node_store.hpp"
 #include "remaining.hpp"
 #include "shared_leases.hpp"
 
@@ -209,7 +210,7 @@ std::optional<std::string> release_shared(state::AttachmentRecord& remaining, co
 }
 
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undoing undoing, const Node& node,
-               const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
+               const state::AttachmentStore& records, NodeStore& leases, const base::Deadline& deadline,
                StillHeld held = {}, const std::vector<ipam::Lease>& fresh = {}) {
     const RevertContext context{.record = record,
                                 .caller = caller,
@@ -232,10 +233,9 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
         // The node's own store may have some of a repeated ADD, or of one whose record is lost.
         try {
             if (undoing == Undoing::own_add)
-                withdraw_leases(leases, record.key, fresh, node,
-                                deadline); // no program of the pod has run, so they need no cooldown
+                leases.withdraw(record.key, fresh, deadline); // no program of the pod has run, so they need no cooldown
             else if (are_its_own) {
-                release_leases(leases, record.key, node, deadline);
+                leases.release(record.key, deadline);
                 release_block_leases(owner_key(record.key), node, records, deadline); // of an ADD that was killed early
             }
         } catch (const ipam::StoreError&) {
@@ -272,13 +272,13 @@ Caller caller_of(const cni::Request& request) {
 }
 
 StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
-                 const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
+                 const state::AttachmentStore& records, NodeStore& leases, const base::Deadline& deadline,
                  StillHeld held) {
     return undo(record, caller, Undoing::earlier_add, node, records, leases, deadline, std::move(held));
 }
 
 void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Caller& caller,
-                     const Node& node, const state::AttachmentStore& records, ipam::SqliteStore& leases) {
+                     const Node& node, const state::AttachmentStore& records, NodeStore& leases) {
     const auto deadline = base::Deadline::in(kUndoTimeout);
     for (const std::string& what : undo(record, caller, Undoing::own_add, node, records, leases, deadline, {}, fresh))
         node.log.error(fmt::format("still held after a failed ADD: {}", what));

@@ -1,6 +1,8 @@
 // Undoes an attachment. DEL, GC and the rollback of a failed ADD all use this code.
 #pragma once
 
+#include "node_store.hpp"
+
 #include "owners/liveness.hpp"
 #include "steps/context.hpp"
 
@@ -8,7 +10,6 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/request.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
@@ -27,13 +28,13 @@ using StillHeld = std::vector<std::string>;
 /// could not be undone, the record stays and keeps only that. A failure does not stop the rest. The attachment's lock
 /// must be held. `held` is what the caller knows to be held already; the result begins with it.
 [[nodiscard]] StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
-                               const state::AttachmentStore& records, ipam::SqliteStore& leases,
-                               const base::Deadline& deadline, StillHeld held = {});
+                               const state::AttachmentStore& records, NodeStore& leases, const base::Deadline& deadline,
+                               StillHeld held = {});
 
 /// The rollback of an ADD, with a deadline of its own. As detach(), but logs what is still held. The leases that this
 /// ADD took (`fresh`) need no cooldown, because no program of the pod has run.
 void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Caller& caller,
-                     const Node& node, const state::AttachmentStore& records, ipam::SqliteStore& leases);
+                     const Node& node, const state::AttachmentStore& records, NodeStore& leases);
 
 /// Whether nothing is left of the attachment but addresses that it owes to a store of the cluster.
 [[nodiscard]] bool is_only_owing(const state::AttachmentRecord& record);

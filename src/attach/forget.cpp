@@ -1,6 +1,7 @@
 #include "block_leases.hpp"
 #include "detach.hpp"
 #include "leases.hpp"
+#include "node_store.hpp"
 #include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
@@ -117,7 +118,7 @@ Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verd
 
 /// Undoes everything that can be undone. Afterwards, `attachment` holds only what is left.
 void detach_first(KnownAttachment& attachment, const Node& node, const state::AttachmentStore& records,
-                  ipam::SqliteStore& leases, const base::Deadline& deadline) {
+                  NodeStore& leases, const base::Deadline& deadline) {
     for (const std::string& held : detach(attachment.record, {}, node, records, leases, deadline))
         node.log.warn(fmt::format("still held: {}", held));
     auto left = records.load(attachment.record.key);
@@ -167,7 +168,7 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
             const std::function<void(const Forgotten&)>& say) {
     const auto deadline = base::Deadline::in(kGcTimeout);
     const state::AttachmentStore records = node.records(state::Access::undo);
-    ipam::SqliteStore leases = open_leases(node, records);
+    NodeStore leases(node, records);
     // A dry run does not repair a damaged store.
     const auto all_leases = dry_run == DryRun::yes ? read_leases(node, records, deadline)
                                                    : list_all_leases(leases, records, node, deadline);
@@ -189,7 +190,7 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
     say(forgotten);
     if (dry_run == DryRun::yes) return;
     if (!own_leases.empty()) {
-        release_leases(leases, attachment.record.key, node, deadline);
+        leases.release(attachment.record.key, deadline);
         release_block_leases(owner_key(attachment.record.key), node, records, deadline);
     }
     drop(attachment, records);

@@ -3,6 +3,7 @@
 #include "block_leases.hpp"
 #include "clusters.hpp"
 #include "detach.hpp"
+#include "node_store.hpp"
 #include "recall.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
@@ -60,7 +61,7 @@ using Decide = std::function<Decision(const KnownAttachment&)>;
 /// Undoes the attachment under its lock. If an ADD held the lock until now, the record is newer, and nothing is done.
 /// A record that could be read only under the lock says more than the lease by which `decide` has judged it.
 void collect(const KnownAttachment& attachment, const Decide& decide, const Caller& caller, const Node& node,
-             const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
+             const state::AttachmentStore& records, NodeStore& leases, const base::Deadline& deadline,
              Collected& collected) {
     const AttachmentRecord& seen = attachment.record;
     try {
@@ -135,7 +136,7 @@ struct Lost {
 Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const Lost& lost,
                     const base::Deadline& deadline, const Caller& caller = {}) {
     const state::AttachmentStore records = node.records(state::Access::undo);
-    ipam::SqliteStore leases = open_leases(node, records);
+    NodeStore leases(node, records);
     const auto found = dry_run == DryRun::yes ? list_leases_unrepaired(records, node, deadline)
                                               : list_all_leases(leases, records, node, deadline);
     Outcome outcome;

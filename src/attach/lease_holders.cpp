@@ -2,6 +2,7 @@
 
 #include "block_leases.hpp"
 #include "leases.hpp"
+#include "node_store.hpp"
 
 #include "owners/attachment.hpp"
 #include "owners/known_attachments.hpp"
@@ -48,8 +49,8 @@ bool release_unrecorded(const ipam::Lease& lease, const Node& node, const base::
             throw base::Error(
                 fmt::format("the pod of {} is not proven dead: delete it, then run `rdmanet gc`", holder.what));
     }
-    ipam::SqliteStore own = open_leases(node, records);
-    if (!own.reclaim({lease}, deadline).empty()) return true;
+    NodeStore own(node, records);
+    if (!own.store().reclaim({lease}, deadline).empty()) return true;
     return has_block_file(node) && !open_block_leases(node, records).reclaim({lease}, deadline).empty();
 }
 

@@ -71,11 +71,6 @@ std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& reco
     return leases;
 }
 
-ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records) {
-    return ipam::SqliteStore({.state_directory = node.state_directory,
-                              .known_leases = [&] { return list_recorded_leases(records, node.boot_id); }});
-}
-
 bool has_leases_in_other_role(const state::AttachmentKey& key, const state::AttachmentStore& records) {
     try {
         const auto outcome = records.load(key.with_role(key.role.empty() ? state::kIpamRole : ""));
@@ -84,25 +79,6 @@ bool has_leases_in_other_role(const state::AttachmentKey& key, const state::Atta
     } catch (const base::SystemError&) {
         return false; // addresses are released whatever else fails
     }
-}
-
-void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
-                    const base::Deadline& deadline) {
-    repairing(leases, node, deadline, [&] { return leases.release(owner_key(key), deadline); });
-}
-
-void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const std::vector<ipam::Lease>& fresh,
-                     const Node& node, const base::Deadline& deadline) {
-    repairing(leases, node, deadline, [&] { return leases.withdraw(owner_key(key), fresh, deadline); });
-}
-
-std::vector<ipam::Lease> find_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
-                                     const base::Deadline& deadline) {
-    return repairing(leases, node, deadline, [&] { return leases.find(owner_key(key), deadline); });
-}
-
-std::vector<ipam::Lease> list_leases(ipam::SqliteStore& leases, const Node& node, const base::Deadline& deadline) {
-    return repairing(leases, node, deadline, [&] { return leases.list_all(deadline); });
 }
 
 } // namespace rdmanet::attach

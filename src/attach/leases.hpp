@@ -5,7 +5,6 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/lease.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <optional>
@@ -20,9 +19,6 @@ namespace rdmanet::attach {
 
 /// What the record says that the attachment has, wherever it is.
 [[nodiscard]] std::vector<ipam::Lease> recorded_leases_of(const state::AttachmentRecord& record);
-
-/// The node's lease store. A new store starts with the leases in the journal's records.
-[[nodiscard]] ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records);
 
 /// The damaged file was moved to `moved`, or is gone.
 void log_repair(const Node& node, const ipam::DamagedStore& damage, const std::optional<std::string>& moved);
@@ -40,21 +36,5 @@ auto repairing(File& leases, const Node& node, const base::Deadline& deadline, A
 
 /// Whether the attachment's record in another role has its leases. They are released with that record.
 [[nodiscard]] bool has_leases_in_other_role(const state::AttachmentKey& key, const state::AttachmentStore& records);
-
-// These first rebuild a damaged store from the journal: DEL and GC must not fail for ever because a file is broken.
-
-/// Releases the attachment's leases.
-void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
-                    const base::Deadline& deadline);
-
-/// The same after an ADD that failed. The leases that it took (`fresh`) get no cooldown: no program has used them.
-void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const std::vector<ipam::Lease>& fresh,
-                     const Node& node, const base::Deadline& deadline);
-
-[[nodiscard]] std::vector<ipam::Lease> find_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key,
-                                                   const Node& node, const base::Deadline& deadline);
-
-[[nodiscard]] std::vector<ipam::Lease> list_leases(ipam::SqliteStore& leases, const Node& node,
-                                                   const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -6,6 +6,7 @@
 #include "leases.hpp"
 #include "moved_ranges.hpp"
 #include "network_store.hpp"
+#include "node_store.hpp"
 #include "regain_shared.hpp"
 #include "shared_leases.hpp"
 
@@ -70,7 +71,7 @@ class Moving {
 public:
     Moving(const ipam::Config& network, const Node& node, DryRun dry_run)
         : network_(network), node_(node), is_dry_(dry_run == DryRun::yes), records_(node.records()),
-          on_node_(open_leases(node, records_)), pods_(node) {}
+          on_node_(node, records_), pods_(node) {}
     Moving(const Moving&) = delete;
     Moving& operator=(const Moving&) = delete;
 
@@ -151,7 +152,7 @@ protected:
     const Node& node_;
     bool is_dry_;
     state::AttachmentStore records_;
-    ipam::SqliteStore on_node_;
+    NodeStore on_node_;
     PodProbe pods_;
 
 private:
@@ -174,7 +175,7 @@ public:
         // From here on, an ADD of the node's own store gives nothing back that moves now.
         if (!is_dry_) MovedRanges(node_).add(network_, where_->kind);
         const base::Deadline deadline = base::Deadline::in(kRegainTimeout);
-        std::vector<Lease> all = is_dry_ ? on_node_.list_all(deadline) : list_leases(on_node_, node_, deadline);
+        std::vector<Lease> all = is_dry_ ? on_node_.list_unrepaired(deadline) : on_node_.list(deadline);
         std::erase_if(all, [&](const Lease& lease) { return range_of(lease) == nullptr; });
         if (all.empty()) return {};
         if (!is_dry_) SharedLeases(*where_, node_, records_, adding()).record_ranges(network_, deadline);
@@ -202,7 +203,7 @@ private:
             base::FileLock lock;
             if (!is_dry_) lock = records_.lock(key_of_record(owner), deadline.at_most(kLockTimeout));
             const std::vector<Lease> leases =
-                is_dry_ ? on_node_.find(owner, deadline) : find_leases(on_node_, key_of_record(owner), node_, deadline);
+                is_dry_ ? on_node_.store().find(owner, deadline) : on_node_.find(key_of_record(owner), deadline);
             if (leases.empty()) return std::nullopt;
             result = LeaseMove{
                 .what = fmt::format("{} of {}", base::join(addresses_of(leases)), leases.front().owner.to_string()),
@@ -227,7 +228,7 @@ private:
         if (pod != ipam::Liveness::dead)
             throw Stays(fmt::format("the journal has no record of it, and it is unknown whether its pod lives: {}",
                                     pod.reason));
-        if (!is_dry_) (void)on_node_.reclaim(leases, deadline);
+        if (!is_dry_) (void)on_node_.store().reclaim(leases, deadline);
         return false;
     }
 
@@ -236,7 +237,7 @@ private:
         require_all_in_ranges(leases);
         if (is_dry_) return;
         if (!record.lease_store || record.lease_store->is_beside) take_over(record, leases, deadline);
-        withdraw_leases(on_node_, record.key, leases, node_, deadline);
+        on_node_.withdraw(record.key, leases, deadline);
         node_.log.info(fmt::format("leases of {} are in store {} now", attach::describe(record),
                                    base::quoted(record.lease_store->kind)));
     }
@@ -365,10 +366,9 @@ private:
     }
 
     void take_over(AttachmentRecord& record, const std::vector<Lease>& leases, const base::Deadline& deadline) {
-        for (const ipam::Regained& each :
-             repairing(on_node_, node_, deadline, [&] { return on_node_.regain(leases, deadline); })) {
+        for (const ipam::Regained& each : on_node_.regain(leases, deadline)) {
             if (each.refused.empty()) continue;
-            withdraw_leases(on_node_, record.key, leases, node_, deadline);
+            on_node_.withdraw(record.key, leases, deadline);
             throw Stays(fmt::format("{}: {}: delete the pod, so that it gets another address",
                                     each.lease.address.address(), each.refused));
         }
@@ -391,7 +391,7 @@ std::string_view to_string(LeaseMove::Fate fate) {
 
 std::optional<ipam::Config> network_to_move(const ipam::Config& network, std::string_view to, const Node& node) {
     const state::AttachmentStore records = node.records();
-    const std::vector<Lease> leases = open_leases(node, records).list_all(base::Deadline::in(kLockTimeout));
+    const std::vector<Lease> leases = NodeStore(node, records).list_unrepaired(base::Deadline::in(kLockTimeout));
     if (std::none_of(leases.begin(), leases.end(), [&](const Lease& lease) { return range_of(network, lease); }))
         return std::nullopt;
     if (to == to_string(network.store.kind)) {

@@ -2,6 +2,7 @@
 
 #include "clusters.hpp"
 #include "moved_ranges.hpp"
+#include "node_store.hpp"
 #include "one_store.hpp"
 #include "recording_server.hpp"
 
@@ -145,7 +146,7 @@ ipam::Config stay_on_node(ipam::Config config, const RangeOnNode& has) {
 }
 
 /// Unless a move has begun.
-std::optional<RangeOnNode> find_staying(const ipam::Config& config, ipam::SqliteStore& on_node, const Node& node,
+std::optional<RangeOnNode> find_staying(const ipam::Config& config, NodeStore& on_node, const Node& node,
                                         const base::Deadline& deadline) {
     auto has = find_range_on_node(config, on_node, node, deadline);
     return has && MovedRanges(node).find(config) ? std::nullopt : has;
@@ -153,7 +154,7 @@ std::optional<RangeOnNode> find_staying(const ipam::Config& config, ipam::Sqlite
 
 } // namespace
 
-ipam::Config settle_store(const ipam::Config& config, ipam::SqliteStore& on_node, const Node& node, AskCluster ask,
+ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const Node& node, AskCluster ask,
                           const base::Deadline& deadline) {
     const base::Deadline until = node.clusters->until(deadline.at_most(config.store.limits.add));
     require_recorded_nowhere_else(config, node, ask, until);
@@ -169,7 +170,7 @@ ipam::Config settle_store(const ipam::Config& config, ipam::SqliteStore& on_node
 }
 
 ipam::Config settle_store(const ipam::Config& config, const std::optional<state::LeaseStore>& earlier,
-                          ipam::SqliteStore& on_node, const Node& node, const base::Deadline& deadline) {
+                          NodeStore& on_node, const Node& node, const base::Deadline& deadline) {
     if (earlier && !earlier->is_released && earlier->kubeconfig == config.store.kubeconfig) {
         if (is_in_etcd(config) && earlier->kind == to_string(config.store.kind)) return config;
         for (const auto& [kind, fit] : config.store.open_to)

@@ -1,10 +1,11 @@
 // The store of a network that does not name one: the cluster says it, and this node remembers the answer.
 #pragma once
 
+#include "node_store.hpp"
+
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/config.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
 #include <cstdint>
@@ -25,12 +26,12 @@ enum class AskCluster : std::uint8_t {
 ///
 /// Where neither the network nor the cluster says the store, and the node's own store has leases of a range, it is the
 /// node's own, which the warnings say. Then a server that can't be asked is an error.
-[[nodiscard]] ipam::Config settle_store(const ipam::Config& config, ipam::SqliteStore& on_node, const Node& node,
+[[nodiscard]] ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const Node& node,
                                         AskCluster ask, const base::Deadline& deadline);
 
 /// The same for an attachment whose earlier ADD has leases in a store of the cluster.
 [[nodiscard]] ipam::Config settle_store(const ipam::Config& config, const std::optional<state::LeaseStore>& earlier,
-                                        ipam::SqliteStore& on_node, const Node& node, const base::Deadline& deadline);
+                                        NodeStore& on_node, const Node& node, const base::Deadline& deadline);
 
 /// The same as far as this node remembers it, without a look into its own store. Asks nobody.
 [[nodiscard]] ipam::Config remembered_store(const ipam::Config& config, const Node& node);

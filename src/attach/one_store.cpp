@@ -4,6 +4,7 @@
 #include "clusters.hpp"
 #include "leases.hpp"
 #include "moved_ranges.hpp"
+#include "node_store.hpp"
 #include "shared_ranges.hpp"
 
 #include "owners/liveness.hpp"
@@ -13,8 +14,6 @@
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/state/topic.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -26,7 +25,7 @@ namespace {
 using ipam::StoreError;
 using ipam::StoreKind;
 
-void require_none_on_node(const ipam::Config& network, ipam::SqliteStore& on_node, const Node& node,
+void require_none_on_node(const ipam::Config& network, NodeStore& on_node, const Node& node,
                           const base::Deadline& deadline) {
     if (const auto known = find_range_on_node(network, on_node, node, deadline))
         throw StoreError(StoreError::Kind::permanent,
@@ -111,19 +110,19 @@ void require_none_in_cluster(const ipam::Config& network, const Node& node, cons
 
 } // namespace
 
-std::optional<RangeOnNode> find_range_on_node(const ipam::Config& network, ipam::SqliteStore& on_node, const Node& node,
+std::optional<RangeOnNode> find_range_on_node(const ipam::Config& network, NodeStore& on_node, const Node& node,
                                               const base::Deadline& deadline) {
     // Without the file nothing was given from it, and every record of the journal would have to be read to say so.
-    if (::access(on_node.path().c_str(), F_OK) != 0) return std::nullopt;
+    if (!on_node.is_there()) return std::nullopt;
     PodProbe pods(node);
-    ipam::Allocator allocator(on_node, pods);
+    ipam::Allocator allocator(on_node.store(), pods);
     for (const ipam::ConfiguredRange& range : network.ranges)
         if (const auto leases = allocator.usage(range, deadline).leases; leases != 0)
             return RangeOnNode{.range = range.range, .leases = base::counted(leases, "lease", "leases")};
     return std::nullopt;
 }
 
-void require_in_one_store(const ipam::Config& network, ipam::SqliteStore& on_node, const Node& node,
+void require_in_one_store(const ipam::Config& network, NodeStore& on_node, const Node& node,
                           const state::AttachmentStore& records, const base::Deadline& deadline) {
     if (network.store.kind != StoreKind::node)
         require_none_on_node(network, on_node, node, deadline);

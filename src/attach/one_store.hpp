@@ -2,11 +2,12 @@
 // them.
 #pragma once
 
+#include "node_store.hpp"
+
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/lease.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <optional>
@@ -21,7 +22,7 @@ struct RangeOnNode {
 };
 
 /// The first range of the network that has leases in the node's own store.
-[[nodiscard]] std::optional<RangeOnNode> find_range_on_node(const ipam::Config& network, ipam::SqliteStore& on_node,
+[[nodiscard]] std::optional<RangeOnNode> find_range_on_node(const ipam::Config& network, NodeStore& on_node,
                                                             const Node& node, const base::Deadline& deadline);
 
 // These throw ipam::StoreError. Two ADDs of one range with different stores may begin at the same moment. So each looks
@@ -30,7 +31,7 @@ struct RangeOnNode {
 /// If a store that is not the network's has leases of its ranges, as far as this node knows. Stores of the cluster may
 /// have what another one holds for them, and obey what their server has recorded. An API server is asked only whether
 /// blocks of the node have moved to pools.
-void require_in_one_store(const ipam::Config& network, ipam::SqliteStore& on_node, const Node& node,
+void require_in_one_store(const ipam::Config& network, NodeStore& on_node, const Node& node,
                           const state::AttachmentStore& records, const base::Deadline& deadline);
 
 /// If an attachment of this node has one of these leases, new ones of a store of the cluster, from another such store.

@@ -70,7 +70,7 @@ void describe_leases(Preview& preview, const cni::Request& request, const config
     const auto requested = requested_addresses(request);
     if (!own.store.why.empty()) preview.actions.push_back(describe_store(own.store));
     require_in_one_store(own, session.leases, session.node, session.records, deadline);
-    with_store(lease_store_of(own), session.leases, session.node, session.records,
+    with_store(lease_store_of(own), session.leases.store(), session.node, session.records,
                [&](ipam::Store& store) { describe_leases_in(store, preview, own, requested, session.node, deadline); });
 }
 

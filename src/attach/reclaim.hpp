@@ -2,6 +2,7 @@
 #pragma once
 
 #include "detach.hpp"
+#include "node_store.hpp"
 #include "session.hpp"
 
 #include "owners/liveness.hpp"
@@ -9,7 +10,6 @@
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/lease.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <string>
@@ -24,13 +24,13 @@ void reclaim_device(const std::string& device, Session& session, const base::Dea
 /// Takes the attachment's lock, and undoes the attachment if its pod is then proven dead. Throws DirectoryError if the
 /// state directory does not let it lock. The caller must not hold the lock of an attachment.
 [[nodiscard]] StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node& node,
-                                   const state::AttachmentStore& records, ipam::SqliteStore& leases,
+                                   const state::AttachmentStore& records, NodeStore& leases,
                                    const base::Deadline& deadline);
 
 /// Undoes the rest of stale attachments whose leases were reclaimed, so that no address is in two records. It skips
 /// an attachment that is not proven dead. Failures are only logged, because GC tries again. The caller must not hold
 /// the lock of an attachment.
 void undo_reclaimed(const std::vector<ipam::OwnerKey>& keys, const Node& node, const state::AttachmentStore& records,
-                    ipam::SqliteStore& leases);
+                    NodeStore& leases);
 
 } // namespace rdmanet::attach

@@ -1,6 +1,7 @@
 #include <rdmanet/attach/regain.hpp>
 
 #include "leases.hpp"
+#include "node_store.hpp"
 #include "regain_shared.hpp"
 #include "shared_leases.hpp"
 
@@ -24,8 +25,7 @@ using state::AttachmentRecord;
 class Regaining {
 public:
     Regaining(const Node& node, const std::function<bool(const ipam::Lease&)>& is_meant)
-        : node_(node), is_meant_(is_meant), records_(node.records()), on_node_(open_leases(node, records_)),
-          pods_(node) {}
+        : node_(node), is_meant_(is_meant), records_(node.records()), on_node_(node, records_), pods_(node) {}
 
     std::vector<RegainedLease> run() && {
         std::vector<AttachmentRecord> records = records_.list().records;
@@ -74,7 +74,7 @@ private:
         if (const auto where = record.store_with_leases())
             present = SharedLeases(*where, node_, records_).find(owner_key(record.key), deadline);
         else
-            present = find_leases(on_node_, record.key, node_, deadline);
+            present = on_node_.find(record.key, deadline);
         for (const ipam::Lease& lease : recorded_leases_of(record))
             if (std::none_of(present.begin(), present.end(),
                              [&](const ipam::Lease& one) { return one.address == lease.address; }))
@@ -82,13 +82,13 @@ private:
     }
 
     std::vector<ipam::Regained> regain_on_node(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) {
-        return repairing(on_node_, node_, deadline, [&] { return on_node_.regain(leases, deadline); });
+        return on_node_.regain(leases, deadline);
     }
 
     const Node& node_;
     const std::function<bool(const ipam::Lease&)>& is_meant_;
     state::AttachmentStore records_;
-    ipam::SqliteStore on_node_;
+    NodeStore on_node_;
     PodProbe pods_;
     std::vector<RegainedLease> all_;
 };

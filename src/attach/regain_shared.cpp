@@ -2,8 +2,6 @@
 
 #include "shared_leases.hpp"
 
-#include <rdmanet/ipam/store/sqlite_store.hpp>
-
 namespace rdmanet::attach {
 
 std::vector<ipam::Regained> regain_shared(state::AttachmentRecord& record, const std::vector<ipam::Lease>& leases,

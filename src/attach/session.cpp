@@ -29,7 +29,7 @@ void require_still_on_node(const ipam::Config& config, const ipam::Allocation& a
         if (!allocation.fresh.empty())
             require_in_one_store(config, session.leases, session.node, session.records, deadline);
     } catch (const ipam::StoreError&) {
-        withdraw_leases(session.leases, session.key, allocation.fresh, session.node, deadline);
+        session.leases.withdraw(session.key, allocation.fresh, deadline);
         throw;
     }
 }
@@ -130,7 +130,7 @@ ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request&
         if (is_in_blocks && !allocation.fresh.empty()) require_one_store();
         require_given_once(allocation.fresh, config, session.node, session.records);
     } else {
-        allocation = allocate_by(deadline)(session.leases);
+        allocation = allocate_by(deadline)(session.leases.store());
         require_still_on_node(config, allocation, session, deadline);
     }
     for (const std::string& warning : allocation.warnings) session.node.log.warn(warning);

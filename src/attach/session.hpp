@@ -2,6 +2,7 @@
 #pragma once
 
 #include "leases.hpp"
+#include "node_store.hpp"
 
 #include "owners/attachment.hpp"
 
@@ -16,9 +17,9 @@ namespace rdmanet::attach {
 /// The attachment with its journal and its lease store.
 struct Session : Attachment {
     explicit Session(const cni::Request& request, const Node& its_node, state::Access access = state::Access::change)
-        : Attachment(request, its_node, access), leases(open_leases(node, records)) {}
+        : Attachment(request, its_node, access), leases(node, records) {}
 
-    ipam::SqliteStore leases;
+    NodeStore leases;
 };
 
 /// The addresses of an ADD, from the store that its network names. `record` says afterwards where they are. A store

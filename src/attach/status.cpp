@@ -2,6 +2,7 @@
 // second.
 #include "leases.hpp"
 #include "network_store.hpp"
+#include "node_store.hpp"
 #include "one_store.hpp"
 #include "range_verdict.hpp"
 #include "session.hpp"
@@ -82,12 +83,12 @@ bool asks_server(ipam::StoreKind kind) {
     return kind == ipam::StoreKind::whereabouts || kind == ipam::StoreKind::etcd;
 }
 
-void require_free_addresses(const ipam::Config& config, ipam::SqliteStore& leases, const Node& node,
+void require_free_addresses(const ipam::Config& config, NodeStore& leases, const Node& node,
                             const state::AttachmentStore& records, const base::Deadline& deadline) {
     require_in_one_store(config, leases, node, records, deadline);
     PodProbe pods(node);
     const auto where = lease_store_of(config);
-    with_store(where, leases, node, records, [&](ipam::Store& store) {
+    with_store(where, leases.store(), node, records, [&](ipam::Store& store) {
         ipam::Allocator allocator(store, pods);
         for (const std::string& doubt : allocator.find_doubts(deadline)) node.log.warn(doubt);
         if (asks_server(config.store.kind)) return require_room_in_cluster(allocator, config, *where, node, deadline);
@@ -96,7 +97,7 @@ void require_free_addresses(const ipam::Config& config, ipam::SqliteStore& lease
 }
 
 /// nullopt: the cluster's server has to say it, and does not answer.
-std::optional<ipam::Config> find_settled(const ipam::Config& configured, ipam::SqliteStore& leases, const Node& node,
+std::optional<ipam::Config> find_settled(const ipam::Config& configured, NodeStore& leases, const Node& node,
                                          const base::Deadline& deadline) try {
     ipam::Config config = settle_store(configured, leases, node, AskCluster::if_unknown, deadline);
     if (!config.store.why.empty()) node.log.debug(describe_store(config.store));
@@ -109,7 +110,7 @@ std::optional<ipam::Config> find_settled(const ipam::Config& configured, ipam::S
 
 void require_free_addresses(const ipam::Config& configured, const Node& node, const base::Deadline& deadline) {
     const state::AttachmentStore records = node.records();
-    ipam::SqliteStore leases = open_leases(node, records);
+    NodeStore leases(node, records);
     if (const auto config = find_settled(configured, leases, node, deadline))
         require_free_addresses(*config, leases, node, records, deadline);
 }
