@@ -92,9 +92,14 @@ TEST_CASE("an ADD takes its address from the cluster's pool, and DEL gives it ba
     CHECK(spec_of("overlappingrangeipreservations/10.31.0.1") == R"({"ifname":"net1","podref":"shop/till"})");
     CHECK(check(call, result) == "");
     CHECK(outcome(call, "STATUS") == "");
-    PluginCall second = of(call, "c2");
+    PluginCall second = with(of(call, "c2"), "'logLevel':'debug'");
     second.ifname = "net2";
-    CHECK(addresses(add(second)) == "10.31.0.2/24");
+    const ProcessResult told = second.run();
+    CHECK(addresses(told.out) == "10.31.0.2/24");
+    const auto choice =
+        Names("keep leases in store \"whereabouts\"", "chosen by \"store\" of the network", kKubeconfig);
+    CHECK_THAT(told.err, choice);
+    CHECK_THAT(second.with_command("STATUS").run().err, choice);
     CHECK(del(second) == "");
     CHECK(del(after(call, result)) == "");
     CHECK(spec_of("ippools/10.31.0.0-24") == R"({"allocations":{},"range":"10.31.0.0/24"})");
