@@ -47,10 +47,12 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
     if (where.kind == kBlocks) record.lease_store = where;
     const bool can_be_open = where.kind != kBlocks;
     bool has_claimed = false;
+    bool has_looked = false;
     const SharedLeases* asked = nullptr;
     const auto note = [&] {
-        if (std::exchange(has_claimed, true)) return false;
+        if (has_claimed) return false;
         if (can_be_open) SharedRanges(session.node).add(where);
+        has_claimed = true;
         record.lease_store = asked->where();
         record.lease_store->has_open_claim = can_be_open;
         if (takes_late_claims(where))
@@ -60,13 +62,16 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
         return true;
     };
     const auto before_claim = [&](const ipam::Lease&) {
-        if (!note()) return;
-        save();
+        const bool is_first = note();
+        if (is_first) save();
+        if (std::exchange(has_looked, true)) return;
         try {
             look();
-        } catch (...) { // nothing was sent
-            has_claimed = false;
-            record.lease_store = earlier;
+        } catch (...) {
+            if (is_first) { // nothing was sent
+                has_claimed = false;
+                record.lease_store = earlier;
+            }
             throw;
         }
     };

@@ -101,10 +101,12 @@ private:
                 kState};
     }
     [[nodiscard]] std::string config(const std::string& store) const {
+        // A network that knows the cluster would not give from the node's own store what that has recorded.
+        const std::string server =
+            store == "node" ? "" : concat(R"("kubernetes":{"kubeconfig":")", cluster(), R"(/rdmanet.kubeconfig"},)");
         return concat(R"({"cniVersion":"1.1.0","name":"move","type":"rdmanet","attach":"macvlan","master":"par0",)",
                       R"("ipam":{"type":"rdmanet","store":")", store, R"(","network_name":")", space_,
-                      R"(","nodeName":")", space_, R"(","kubernetes":{"kubeconfig":")", cluster(),
-                      R"(/rdmanet.kubeconfig"},"cooldown":0,"range":"10.95.0.0/24",)",
+                      R"(","nodeName":")", space_, R"(",)", server, R"("cooldown":0,"range":"10.95.0.0/24",)",
                       R"("ipRanges":[{"range":"fd95::/120"}]}})");
     }
     [[nodiscard]] PluginCall call(const std::string& command, const std::string& store) const {
