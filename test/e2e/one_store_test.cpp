@@ -144,6 +144,20 @@ TEST_CASE("addresses that this node has in etcd keep their range from the node's
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("an ADD that cannot note which pools this node uses says so, and claims nothing", "[etcd]") {
+    NEEDS(etcd_lacks().empty(), etcd_lacks());
+    const std::string prefix = "/rdmanet/e2e-cannot-note";
+    const Stage stage;
+    const PluginCall call = etcd_call(stage.pod, prefix, "'range':'10.41.12.0/24'");
+    shell("mkdir -p -m 700 /run/rdmanet/shared-ranges"); // as a full disk would, it takes no line
+    CHECK_THAT(refusal(call), Names("/run/rdmanet/shared-ranges", "is a directory"));
+    CHECK(etcd_keys(prefix) == "");
+    shell("rmdir /run/rdmanet/shared-ranges");
+    CHECK(addresses(add(call)) != "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("of two ADDs of one range with different stores, each sees the other", "[etcd]") {
     NEEDS(etcd_lacks().empty(), etcd_lacks());
     const std::string prefix = "/rdmanet/e2e-two-stores";
