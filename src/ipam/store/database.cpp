@@ -21,10 +21,16 @@ using base::quoted;
 
 constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
-/// SQLite counts the memory that it has, under one lock of the whole process. Nobody asks for that.
-void count_no_memory() {
-    static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); // refused once SQLite is in use: no harm
-    (void)done;
+/// Refused once SQLite is in use, which does no harm.
+void configure() {
+    static const bool is_done = [] {
+        // SQLite counts the memory that it has, under one lock of the whole process. Nobody asks for that.
+        (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+        // A connection would begin with room for 20 pages of a file, and touch it all. Ours reads about six.
+        (void)sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, 0);
+        return true;
+    }();
+    (void)is_done;
 }
 
 bool means_damage(int code) {
@@ -52,7 +58,7 @@ Database::Database(const std::string& path) : Database(path, path, kFlags) {}
 
 Database::Database(const std::string& name, std::string path, int flags)
     : path_(std::move(path)), deadline_(base::Deadline::in(std::chrono::milliseconds{0})) {
-    count_no_memory();
+    configure();
     sqlite3* connection = nullptr;
     const int code = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
     connection_.reset(connection); // to be closed even when it could not be opened
