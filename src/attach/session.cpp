@@ -16,7 +16,10 @@
 #include <rdmanet/ipam/errors.hpp>
 
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace rdmanet::attach {
 namespace {
@@ -34,77 +37,102 @@ void require_still_on_node(const ipam::Config& config, const ipam::Allocation& a
     }
 }
 
-/// Lets `allocate` take leases from the cluster's store at `where`. The record says so before the first claim is sent,
-/// in case this process is killed, and afterwards what may still become of claims without an answer. `look` throws if
-/// that claim must not be sent.
-template <class Allocate>
-ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& choice, state::AttachmentRecord& record,
-                             Session& session, const std::function<void()>& save, const std::function<void()>& look,
-                             Allocate allocate) {
-    const auto earlier = record.lease_store;
-    if (earlier) carry_over(*earlier, where);
-    // Leases in blocks are claimed on this node alone. Undoing this ADD looks there, however far it has come.
-    if (where.kind == kBlocks) record.lease_store = where;
-    const bool can_be_open = where.kind != kBlocks;
-    bool has_claimed = false;
-    bool has_looked = false;
-    const SharedLeases* asked = nullptr;
-    const auto note = [&] {
-        if (has_claimed) return false;
-        if (can_be_open) SharedRanges(session.node).add(where);
-        has_claimed = true;
-        record.lease_store = asked->where();
-        record.lease_store->has_open_claim = can_be_open;
-        if (takes_late_claims(where))
-            record.lease_store->unsettled_until =
-                ipam::system_time().boot +
-                std::chrono::ceil<std::chrono::seconds>(choice.limits.add + kLateAnswer).count();
-        return true;
+/// An ADD's claims in the cluster's store at `where`. The record says so before the first claim is sent, in case this
+/// process is killed, and afterwards what may still become of claims without an answer.
+class SharedClaims {
+public:
+    struct Hooks {
+        std::function<void()> save; // the record
+        std::function<void()> look; // throws if the first claim must not be sent
     };
-    const auto before_claim = [&](const ipam::Lease&) {
-        const bool is_first = note();
-        if (is_first) save();
-        if (std::exchange(has_looked, true)) return;
+
+    SharedClaims(state::LeaseStore where, const ipam::StoreChoice& choice, state::AttachmentRecord& record,
+                 Session& session, Hooks hooks)
+        : where_(std::move(where)), limit_(choice.limits.add), record_(record), earlier_(record.lease_store),
+          session_(session), hooks_(std::move(hooks)), store_(open(choice)) {}
+
+    template <class Allocate>
+    ipam::Allocation take(Allocate allocate) {
+        if (!where_.pools.empty()) store_.give_back_earlier_boot(); // else nothing has to be asked
         try {
-            look();
+            ipam::Allocation allocation = store_.ask(allocate);
+            settle();
+            return allocation;
+        } catch (...) {
+            if (has_claimed_) settle_failed();
+            throw;
+        }
+    }
+
+private:
+    SharedLeases open(const ipam::StoreChoice& choice) {
+        if (earlier_) carry_over(*earlier_, where_);
+        // Leases in blocks are claimed on this node alone. Undoing this ADD looks there, however far it has come.
+        if (!can_be_open()) record_.lease_store = where_;
+        return {where_,
+                session_.node,
+                session_.records,
+                {.before_claim = [this](const ipam::Lease&) { before_claim(); },
+                 .before_inheritance = [this](const ipam::Lease& lease) { before_inheritance(lease); },
+                 .block_size = choice.block_size,
+                 .requestable = choice.requestable}};
+    }
+    [[nodiscard]] bool can_be_open() const { return where_.kind != kBlocks; }
+
+    /// False: an earlier claim has noted it.
+    bool note() {
+        if (has_claimed_) return false;
+        if (can_be_open()) SharedRanges(session_.node).add(where_);
+        has_claimed_ = true;
+        record_.lease_store = store_.where();
+        record_.lease_store->has_open_claim = can_be_open();
+        if (takes_late_claims(where_))
+            record_.lease_store->unsettled_until =
+                ipam::system_time().boot + std::chrono::ceil<std::chrono::seconds>(limit_ + kLateAnswer).count();
+        return true;
+    }
+    void before_claim() {
+        const bool is_first = note();
+        if (is_first) hooks_.save();
+        if (std::exchange(has_looked_, true)) return;
+        try {
+            hooks_.look();
         } catch (...) {
             if (is_first) { // nothing was sent
-                has_claimed = false;
-                record.lease_store = earlier;
+                has_claimed_ = false;
+                record_.lease_store = earlier_;
             }
             throw;
         }
-    };
-    const auto before_inheritance = [&](const ipam::Lease& lease) {
-        (void)note();
-        note_inheritance(lease, *record.lease_store);
-        save();
-    };
-    SharedLeases shared(where, session.node, session.records,
-                        {.before_claim = before_claim,
-                         .before_inheritance = before_inheritance,
-                         .block_size = choice.block_size,
-                         .requestable = choice.requestable});
-    asked = &shared;
-    const auto settle = [&] {
-        record.lease_store = shared.where();
-        note_unsettled(shared.unsettled(), *record.lease_store);
-    };
-    if (!where.pools.empty()) shared.give_back_earlier_boot(); // else nothing has to be asked
-    try {
-        ipam::Allocation allocation = shared.ask(allocate);
-        settle();
-        return allocation;
-    } catch (...) {
-        if (!has_claimed) throw;
-        // What was about to be inherited may be half done, and the pool does not lead to it.
-        const std::vector<state::ClaimedAddress> noted = std::exchange(record.lease_store->unsettled, {});
-        settle();
-        for (const state::ClaimedAddress& claimed : noted) note_claimed(claimed, *record.lease_store);
-        record.lease_store->has_open_claim = can_be_open; // perhaps the fence had no answer either
-        throw;
     }
-}
+    void before_inheritance(const ipam::Lease& lease) {
+        (void)note();
+        note_inheritance(lease, *record_.lease_store);
+        hooks_.save();
+    }
+
+    void settle() {
+        record_.lease_store = store_.where();
+        note_unsettled(store_.unsettled(), *record_.lease_store);
+    }
+    void settle_failed() {
+        // What was about to be inherited may be half done, and the pool does not lead to it.
+        const std::vector<state::ClaimedAddress> noted = std::exchange(record_.lease_store->unsettled, {});
+        settle();
+        for (const state::ClaimedAddress& claimed : noted) note_claimed(claimed, *record_.lease_store);
+        record_.lease_store->has_open_claim = can_be_open(); // perhaps the fence had no answer either
+    }
+
+    state::LeaseStore where_;
+    std::chrono::milliseconds limit_;
+    state::AttachmentRecord& record_;
+    std::optional<state::LeaseStore> earlier_;
+    Session& session_;
+    Hooks hooks_;
+    bool has_claimed_ = false;
+    bool has_looked_ = false;
+    SharedLeases store_; // calls this object
+};
 
 /// From the store that `config` has by now.
 ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request& request,
@@ -128,9 +156,10 @@ ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request&
         const bool is_in_blocks = config.store.kind == ipam::StoreKind::blocks;
         // A quarter of the time is for the rollback.
         const base::Deadline until = session.node.clusters->until(deadline);
-        allocation = take_shared(*std::move(where), config.store, record, session, save,
-                                 is_in_blocks ? std::function<void()>([] {}) : require_one_store,
-                                 allocate_by(until.at_most(until.remaining() / 4 * 3)));
+        allocation =
+            SharedClaims(*std::move(where), config.store, record, session,
+                         {.save = save, .look = is_in_blocks ? std::function<void()>([] {}) : require_one_store})
+                .take(allocate_by(until.at_most(until.remaining() / 4 * 3)));
         // The rollback gives it back.
         if (is_in_blocks && !allocation.fresh.empty()) require_one_store();
         require_given_once(allocation.fresh, config, session.node, session.records);
