@@ -157,7 +157,8 @@ std::optional<RangeOnNode> find_staying(const ipam::Config& config, NodeStore& o
 ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const Node& node, AskCluster ask,
                           const base::Deadline& deadline) {
     const base::Deadline until = node.clusters->until(deadline.at_most(config.store.limits.add));
-    require_recorded_nowhere_else(config, node, ask, until);
+    // STATUS comes twice a second, and leaves it to ADD.
+    if (ask != AskCluster::if_unknown) require_recorded_nowhere_else(config, node, ask, until);
     if (config.store.is_named) return config;
     const auto has = find_staying(config, on_node, node, deadline);
     if (!has && config.store.open_to.empty()) return config; // nobody has to be asked

@@ -62,7 +62,7 @@ Table stores() {
             {"nodeName, a path", {blocks("'nodeName':'../secrets?x=#'")}, 7, "ipam.nodeName", "../secrets"},
             {"a range that is too large to be cut", {blocks("'range':'fd00::/7'")}, 7, "ipam", "fc00::/7"},
             {"no kubeconfig, of a cluster that store node has to obey",
-             {command("STATUS"), ipam_member("'store':'node','kubernetes':{'kubeconfig':'/etc/k'}")},
+             {ipam_member("'store':'node','kubernetes':{'kubeconfig':'/etc/k'}")},
              109,
              "another store",
              "/etc/k"},

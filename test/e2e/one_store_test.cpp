@@ -31,10 +31,12 @@ PluginCall on_node(const Pod& pod, const std::string& keys) {
     return call;
 }
 
-/// What ADD, plan and STATUS say of a network that they must refuse.
+/// What ADD and plan say of a network that they must refuse.
 std::vector<std::string> refusals(const PluginCall& call) {
-    return {refusal(call), run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).err,
-            value(call.with_command("STATUS").run().out, "msg")};
+    return {refusal(call), run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).err};
+}
+std::string status(const PluginCall& call) {
+    return value(call.with_command("STATUS").run().out, "msg");
 }
 
 } // namespace
@@ -50,11 +52,13 @@ TEST_CASE("addresses that this node has in the cluster's pool keep their range f
         machine.call_with("'store':'whereabouts','range':'10.77.1.0/24','cooldown':0", stage.pod);
     const std::string in_space = concat("'network_name':'", space, "','range':");
     add(in_pool);
-    for (const char* range : {"'10.77.1.0/24'", "'10.77.0.0/16'", "'10.77.1.0/28'"})
-        for (const std::string& said : refusals(on_node(stage.pod, concat(in_space, range, ",'cooldown':0"))))
-            CHECK_THAT(said,
-                       Names("has 1 lease of this node in store \"whereabouts\"", "set \"store\": \"whereabouts\"",
-                             "`rdmanet ipam migrate --to node --network FILE`"));
+    for (const char* range : {"'10.77.1.0/24'", "'10.77.0.0/16'", "'10.77.1.0/28'"}) {
+        const PluginCall named = on_node(stage.pod, concat(in_space, range, ",'cooldown':0"));
+        const auto has_one = Names("has 1 lease of this node in store \"whereabouts\"",
+                                   "set \"store\": \"whereabouts\"", "`rdmanet ipam migrate --to node --network FILE`");
+        for (const std::string& said : refusals(named)) CHECK_THAT(said, has_one);
+        CHECK_THAT(status(named), has_one);
+    }
     const PluginCall beside = on_node(stage.pod, concat(in_space, "'10.77.2.0/24','cooldown':0"));
     CHECK(addresses(add(beside)) == "10.77.2.1/24");
     CHECK(del(beside) == "");
@@ -129,6 +133,7 @@ TEST_CASE("addresses that this node has in etcd keep their range from the node's
     const PluginCall in_etcd = etcd_call(stage.pod, prefix, range);
     const PluginCall named = on_node(stage.pod, range);
     add(in_etcd);
+    CHECK_THAT(status(named), Names("range 10.41.10.0/24 has 1 lease"));
     for (const std::string& said : refusals(named))
         CHECK_THAT(said, Names("range 10.41.10.0/24 has 1 lease of this node in store \"etcd\""));
     for (const std::string& said :
