@@ -65,7 +65,7 @@ void SharedRanges::add(const state::LeaseStore& where) const {
     const std::vector<SharedRange> known = list();
     std::string lines;
     for (const state::LeasePool& pool : where.pools) {
-        const SharedRange range{.store = where.kind, .space = pool.space, .subnet = pool.subnet};
+        const SharedRange range{.store = where.kind, .space = pool.space, .subnet = pool.network()};
         if (std::find(known.begin(), known.end(), range) == known.end()) lines += fmt::format("\n{}\n", line_of(range));
     }
     if (lines.empty()) return;

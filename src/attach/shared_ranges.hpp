@@ -15,7 +15,7 @@ namespace rdmanet::attach {
 struct SharedRange {
     std::string store; // "whereabouts", "etcd"
     std::string space;
-    std::string subnet;
+    std::string subnet; // LeasePool::network()
 
     [[nodiscard]] bool overlaps(const ipam::ConfiguredRange& range) const;
     friend bool operator==(const SharedRange&, const SharedRange&) = default;

@@ -184,6 +184,11 @@ std::vector<base::IpAddress> AttachmentRecord::addresses() const {
     return addresses;
 }
 
+std::string LeasePool::network() const {
+    const auto prefix = base::IpPrefix::parse(subnet);
+    return prefix ? fmt::format("{}/{}", prefix->network(), prefix->length()) : subnet;
+}
+
 std::vector<std::string> AttachmentRecord::topics() const {
     std::vector<std::string> topics;
     if (const std::string moved = device(); !moved.empty()) topics.push_back(device_topic(moved));
@@ -197,7 +202,7 @@ std::vector<std::string> AttachmentRecord::topics() const {
     if (owes_addresses()) topics.emplace_back(kOwedAddressesTopic);
     if (lease_store && !lease_store->pools.empty() && !lease_store->is_released && !lease_store->is_beside)
         for (const LeasePool& pool : lease_store->pools)
-            topics.push_back(pool_topic(lease_store->kind, pool.space, pool.subnet));
+            topics.push_back(pool_topic(lease_store->kind, pool.space, pool.network()));
     return topics;
 }
 

@@ -51,6 +51,9 @@ struct LeasePool {
     std::string subnet;
     std::string uid{}; // of the object that holds it, which no other cluster has; empty if it is not known
 
+    /// The subnet without host bits: that of a static address has some.
+    [[nodiscard]] std::string network() const;
+
     friend bool operator==(const LeasePool& a, const LeasePool& b) {
         return a.space == b.space && a.subnet == b.subnet;
     }
