@@ -11,6 +11,7 @@
 #include <rdmanet/ipam/errors.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +34,8 @@ bool is_unrecorded(const RecordedRanges& ranges) {
     return std::all_of(ranges.begin(), ranges.end(), [](const RecordedRange& range) { return range.store.empty(); });
 }
 
+constexpr std::chrono::milliseconds kTimeForStore{500}; // with less, it could not even say what is wrong
+
 /// nullopt: the server can't be asked. The network's store asks it, too, and says what is wrong. Throws
 /// ipam::StoreError if it has to be known.
 std::optional<RecordedRanges> find_recorded(const ipam::Config& config, const Node& node, AskCluster ask,
@@ -47,7 +50,7 @@ std::optional<RecordedRanges> find_recorded(const ipam::Config& config, const No
         if (ask != AskCluster::anew) server.remember(ranges);
         return ranges;
     } catch (const ipam::StoreError&) {
-        if (is_on_node && is_open) throw;
+        if ((is_on_node && is_open) || deadline.remaining() < kTimeForStore) throw;
         return known;
     }
 }

@@ -37,7 +37,7 @@ WhereaboutsClaim::Taken WhereaboutsClaim::take(const base::Deadline& deadline) {
                 fmt::format("waited for an address of IPPool {}/{}, for which other nodes compete{}",
                             parts_.options.name_space, pool_name(place_), tried()));
         const int lost_before = lost_races_;
-        if (!pools.has_turn(place_)) pools.wait_for_turn(place_, deadline);
+        if (!pools.has_turn(place_)) pools.wait_for_turn(place_, InVain::fail, deadline);
         Pool pool = pools.use(place_, deadline);
         auto taken = try_to_take(pool, deadline);
         pools.end_turn();

@@ -38,15 +38,15 @@ void WhereaboutsPools::forget(const Place& place) {
     kept_.erase(pool_name(place));
 }
 
-void WhereaboutsPools::wait_for_turn(const Place& place, const base::Deadline& deadline) {
+void WhereaboutsPools::wait_for_turn(const Place& place, InVain in_vain, const base::Deadline& deadline) {
     end_turn();
-    turn_ = turns_.wait(pool_name(place), deadline);
+    turn_ = turns_.wait(pool_name(place), in_vain, deadline);
     turn_at_ = place;
     if (turn_.is_among_nodes()) forget(place);
 }
 
-void WhereaboutsPools::wait_for_turn_if_crowded(const Place& place, const base::Deadline& deadline) {
-    if (turns_.is_crowded(pool_name(place))) wait_for_turn(place, deadline);
+void WhereaboutsPools::wait_for_turn_if_crowded(const Place& place, InVain in_vain, const base::Deadline& deadline) {
+    if (turns_.is_crowded(pool_name(place))) wait_for_turn(place, in_vain, deadline);
 }
 
 void WhereaboutsPools::end_turn() {

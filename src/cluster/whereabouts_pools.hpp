@@ -30,8 +30,8 @@ public:
     void forget_all() { kept_.clear(); }
 
     /// Ends the turn that this object has. What was read before a turn among nodes is out of date.
-    void wait_for_turn(const Place& place, const base::Deadline& deadline);
-    void wait_for_turn_if_crowded(const Place& place, const base::Deadline& deadline);
+    void wait_for_turn(const Place& place, InVain in_vain, const base::Deadline& deadline);
+    void wait_for_turn_if_crowded(const Place& place, InVain in_vain, const base::Deadline& deadline);
     [[nodiscard]] bool has_turn(const Place& place) const { return turn_at_ == place; }
     void end_turn();
     void note_crowd(const Place& place) const { turns_.note_crowd(pool_name(place)); }

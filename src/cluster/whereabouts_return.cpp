@@ -45,13 +45,13 @@ void WhereaboutsReturn::unreserve(const std::string& name, IsOurs is_ours, const
 
 std::vector<PoolRecord> WhereaboutsReturn::give_back_own(const Place& place, const OwnerKey& key,
                                                          const base::Deadline& deadline) {
-    pools_.wait_for_turn_if_crowded(place, deadline);
+    pools_.wait_for_turn_if_crowded(place, InVain::go_on, deadline);
     std::vector<PoolRecord> own;
     if (const Pool* const pool = pools_.read(place, deadline))
         std::copy_if(pool->records.begin(), pool->records.end(), std::back_inserter(own),
                      [&](const PoolRecord& record) { return is_own(record, key); });
     pools_.forget(place);
-    if (!own.empty() && !pools_.has_turn(place)) pools_.wait_for_turn_if_crowded(place, deadline);
+    if (!own.empty() && !pools_.has_turn(place)) pools_.wait_for_turn_if_crowded(place, InVain::go_on, deadline);
     std::erase_if(own, [&](const PoolRecord& record) { return !give_back(place, record, deadline); });
     pools_.end_turn();
     return own;

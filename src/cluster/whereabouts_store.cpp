@@ -229,7 +229,7 @@ public:
     /// reserve() goes on with what is read now. Of several pools each has its turn then.
     void wait_for_turn_if_crowded(const base::Deadline& deadline) {
         if (options_.places.size() != 1) return;
-        pools_.wait_for_turn_if_crowded(options_.places.front(), deadline);
+        pools_.wait_for_turn_if_crowded(options_.places.front(), InVain::fail, deadline);
     }
 
     [[nodiscard]] const std::vector<Lease>& unsettled() const { return unsettled_; }

@@ -1,5 +1,6 @@
 #include "whereabouts_turn.hpp"
 
+#include "blocks/objects.hpp"
 #include "pool.hpp"
 
 #include <rdmanet/base/error.hpp>
@@ -42,9 +43,15 @@ std::string name_of_turn(const std::string& pool) {
     return fmt::format("rdmanet-{}", pool);
 }
 
-std::string uid_of(const kube::Object& object) {
+std::string metadata_of(const kube::Object& object, std::string_view member) {
     const auto metadata = object.content.root().find("metadata");
-    return metadata ? text_or_empty(*metadata, "uid") : std::string();
+    return metadata ? text_or_empty(*metadata, member) : std::string();
+}
+
+/// By the server's clock, whoever looks, and however long.
+bool is_too_long(const kube::Object& lease) {
+    const std::int64_t begun = seconds_of(metadata_of(lease, "creationTimestamp"));
+    return lease.date && begun != 0 && *lease.date - begun > kLongestTurn.count();
 }
 
 /// A busy server would refuse the claim, too.
@@ -92,14 +99,15 @@ void Turn::end() noexcept {
     }
 }
 
-Turn Turns::wait(const std::string& pool, const base::Deadline& deadline) const {
+Turn Turns::wait(const std::string& pool, InVain in_vain, const base::Deadline& deadline) const {
     const auto left = deadline.remaining();
-    const base::Deadline patience = deadline.at_most(std::max(left - kForTheClaim, left / 2));
+    const base::Deadline patience =
+        deadline.at_most(in_vain == InVain::fail ? std::max(left - kForTheClaim, left / 2) : left / 2);
     Turn turn;
     turn.of_node_ = lock_node(pool, patience);
     if (!is_crowded(pool)) return turn;
     try {
-        wait_for_lease(turn, pool, patience, deadline);
+        wait_for_lease(turn, pool, in_vain, patience, deadline);
     } catch (const base::TimeoutError&) {
         throw;
     } catch (const ipam::StoreError&) {
@@ -133,21 +141,22 @@ bool Turns::take_lease(Turn& turn, const std::string& pool, const base::Deadline
     }
     turn.api_ = &api_;
     turn.path_ = path_of(options_.name_space, name_of_turn(pool));
-    turn.uid_ = uid_of(std::get<kube::Object>(made));
+    turn.uid_ = metadata_of(std::get<kube::Object>(made), "uid");
     return true;
 }
 
 /// Requests have until `deadline`, and other nodes until `patience`.
-void Turns::wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& patience,
+void Turns::wait_for_lease(Turn& turn, const std::string& pool, InVain in_vain, const base::Deadline& patience,
                            const base::Deadline& deadline) const {
     const auto begun = base::Deadline::Clock::now();
     if (!memory_of(pool).find()) memory_of(pool).note("0"); // no crowd yet
     while (!take_lease(turn, pool, deadline)) {
         wait_for_end(pool, begun, patience, deadline);
-        // All who have waited in vain would claim at once, and the server would serve nobody.
-        if (patience.passed())
+        if (!patience.passed()) continue;
+        if (in_vain == InVain::fail)
             throw base::TimeoutError(fmt::format("waited for a turn at IPPool {}/{}, for which other nodes compete",
                                                  options_.name_space, pool));
+        return;
     }
 }
 
@@ -156,19 +165,16 @@ void Turns::wait_for_lease(Turn& turn, const std::string& pool, const base::Dead
 void Turns::wait_for_end(const std::string& pool, base::Deadline::Clock::time_point begun,
                          const base::Deadline& patience, const base::Deadline& deadline) const {
     const std::string path = path_of(options_.name_space, name_of_turn(pool));
-    std::string holder;
-    for (auto since = begun; !patience.passed();) {
+    while (!patience.passed()) {
         note_crowd(pool);
         const auto waited = std::chrono::ceil<milliseconds>(base::Deadline::Clock::now() - begun);
         http::pause(std::min(http::with_jitter(std::clamp(waited / 2, kMostOftenPolled, kLeastOftenPolled)),
                              patience.remaining()));
         const kube::Outcome seen = api_.get(path + "?resourceVersion=0", deadline);
         if (is_gone(seen)) return;
-        const std::string uid = uid_of(std::get<kube::Object>(seen));
-        const auto now = base::Deadline::Clock::now();
-        if (std::exchange(holder, uid) != uid) since = now;
-        if (now - since < kLongestTurn) continue;
-        (void)is_gone(api_.remove(path, {.uid = uid, .resource_version = {}}, deadline));
+        const auto& lease = std::get<kube::Object>(seen);
+        if (!is_too_long(lease)) continue;
+        (void)is_gone(api_.remove(path, {.uid = metadata_of(lease, "uid"), .resource_version = {}}, deadline));
         return;
     }
 }

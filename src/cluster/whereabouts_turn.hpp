@@ -38,6 +38,9 @@ private:
     std::string uid_;
 };
 
+/// What who waits for a turn in vain does. If many claim at once, the server serves nobody; a release ends the crowd.
+enum class InVain : std::uint8_t { fail, go_on };
+
 class Turns {
 public:
     /// Of CLOCK_BOOTTIME, in seconds.
@@ -52,9 +55,9 @@ public:
     Turns(kube::Api& api, Options options) : api_(api), options_(std::move(options)) {}
 
     /// Waits for the node's other processes. If this node has noticed a crowd a moment ago, or has not used the pool in
-    /// this boot, it also waits for other nodes. The caller must have no other turn. Throws base::TimeoutError if there
-    /// would be no time left for a claim, and ipam::StoreError if the server does not answer.
-    [[nodiscard]] Turn wait(const std::string& pool, const base::Deadline& deadline) const;
+    /// this boot, it also waits for other nodes. The caller must have no other turn. Throws base::TimeoutError if it
+    /// has waited in vain and `in_vain` says so, and ipam::StoreError if the server does not answer.
+    [[nodiscard]] Turn wait(const std::string& pool, InVain in_vain, const base::Deadline& deadline) const;
 
     /// Another node has written the pool at the same time, or reading it took so long that many must be at it.
     void note_crowd(const std::string& pool) const;
@@ -66,7 +69,7 @@ private:
     [[nodiscard]] bool is_noted(const std::string& pool, std::chrono::seconds within) const;
     [[nodiscard]] base::FileLock lock_node(const std::string& pool, const base::Deadline& deadline) const;
     [[nodiscard]] bool take_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const;
-    void wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& patience,
+    void wait_for_lease(Turn& turn, const std::string& pool, InVain in_vain, const base::Deadline& patience,
                         const base::Deadline& deadline) const;
     void wait_for_end(const std::string& pool, base::Deadline::Clock::time_point begun, const base::Deadline& patience,
                       const base::Deadline& deadline) const;

@@ -18,6 +18,7 @@ constexpr const char* kMetadataList = "application/json;as=PartialObjectMetadata
 constexpr const char* kTable = "application/json;as=Table;g=meta.k8s.io;v=v1";
 constexpr int kMostTries = 4;
 constexpr milliseconds kShortestPause{100};
+constexpr milliseconds kTimeForAnswer{250}; // with less, who is sent away would hear nothing at all
 
 /// Of a Status (apimachinery, meta/v1); empty if it has none.
 std::string member_of(const std::string& body, std::string_view key) try {
@@ -109,7 +110,7 @@ Outcome Api::ask(const http::Request& request, const base::Deadline& deadline) {
             return Object{.content = parsed(request, response), .size = response.body.size(), .date = response.date};
         const milliseconds wait = std::max(http::with_jitter(kShortestPause * (1 << attempt)),
                                            http::not_before(response.retry_after.value_or(std::chrono::seconds(0))));
-        if (!response.is_sent_away() || attempt == kMostTries || wait >= deadline.remaining())
+        if (!response.is_sent_away() || attempt == kMostTries || wait + kTimeForAnswer >= deadline.remaining())
             return refused(request, response, watch);
         http::pause(wait);
     }

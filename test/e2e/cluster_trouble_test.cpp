@@ -53,10 +53,18 @@ public:
               R"({"name":"system:serviceaccount:kube-system:rdmanet"}}],"resourceRules":[{"verbs":["*"],)"
               R"("apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}]}]})",
               kSchemas);
+        // Before that, a request would take a seat elsewhere.
+        wait_until(concat("test \"$(. ", cluster(), "/lib; ", kAsNode,
+                          " -D - \"$url\"/api/v1/nodes/none | tr -d '\\r' | ",
+                          "sed -n 's/^x-kubernetes-pf-flowschema-uid: //Ip')\" = \"$(", cluster(), "/get ", kSchemas,
+                          "/one-seat | jq --raw-output .metadata.uid)\""));
         // A body that never comes.
         shell(concat("mkfifo ", kBody, "; setsid bash -c '. ", cluster(), "/lib; exec 8<>", kBody, "; while :; do ",
                      kAsNode, " -X POST -T - \"$url$of_whereabouts/ippools?dryRun=All\" <&8; done' >/dev/null 2>&1 & ",
                      "echo $! >", kBody, ".pid"));
+        // A question in between would take the seat, and curl would not hear that it was sent away.
+        wait_until(concat(cluster(), "/get /metrics | grep -q '^apiserver_flowcontrol_current_executing_requests",
+                          "{.*priority_level=\"one-seat\"} 1'"));
         wait_until(concat("test ", kStatus, " = 429"));
     }
     BusyForNodes(const BusyForNodes&) = delete;

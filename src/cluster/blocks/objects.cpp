@@ -58,12 +58,6 @@ bool flag_in(const json::Reader& object, std::string_view key) {
     return member && member->boolean();
 }
 
-/// Of a metav1.Time (RFC 3339, in UTC); 0 if it is none.
-std::int64_t seconds_of(const std::string& text) {
-    std::tm time{};
-    return ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr ? 0 : ::timegm(&time);
-}
-
 constexpr char kMoving = '>';     // between two stores
 constexpr const char* kAnd = "+"; // between several from which a range comes
 
@@ -107,6 +101,11 @@ json::Writer object_of(const Kind& kind, const std::string& name, const std::str
 }
 
 } // namespace
+
+std::int64_t seconds_of(const std::string& text) {
+    std::tm time{};
+    return ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr ? 0 : ::timegm(&time);
+}
 
 std::string object_name(const std::string& space, const IpPrefix& prefix) {
     return prefix_of(space) + name_of(prefix);

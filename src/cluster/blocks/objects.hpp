@@ -14,6 +14,9 @@
 namespace rdmanet::cluster {
 
 inline constexpr const char* kBlocksVersion = "rdmanet.cni/v1alpha1";
+
+/// Of the server's clock, in seconds since the epoch: "2026-01-02T03:04:05Z" (RFC 3339). 0 for anything else.
+[[nodiscard]] std::int64_t seconds_of(const std::string& text);
 inline constexpr const char* kFinalizer = "rdmanet.cni/in-use";
 
 /// "NETWORK-10.0.0.16-28". Two blocks never have one name: IPv6 addresses are written with all digits, so that what is

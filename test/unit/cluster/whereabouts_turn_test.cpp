@@ -132,6 +132,18 @@ TEST_CASE_METHOD(InCrowd, "who waits for a turn in vain claims nothing, and wait
     CHECK(turns(*api, ipam::system_time().boot).is_crowded(pool_of_case()));
 }
 
+TEST_CASE_METHOD(InCrowd, "who waits for a turn in vain still gives back") {
+    if (!is_there()) return;
+    const auto crowded = in_crowd(*api);
+    CHECK(text_of(crowded->reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+    leave_lease();
+    turns(*api, ipam::system_time().boot).note_crowd(pool_of_case());
+    CHECK(text_of(crowded->release(owner("a", "p").key, base::Deadline::in(4s))) == "10.0.0.1/29");
+    CHECK(has_lease());
+    CHECK(text_of(crowded->reserve(owner("b", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+    CHECK_FALSE(has_lease()); // it was there for too long
+}
+
 TEST_CASE_METHOD(InCrowd, "a server that is too busy for a turn is not asked for the pool") {
     if (!is_there()) return;
     Relay relay("rdmanet");
@@ -153,12 +165,12 @@ TEST_CASE_METHOD(InCrowd, "a turn that is given back by its holder is the next o
     if (!is_there()) return;
     auto first = std::make_optional(turns(*api, kNow));
     first->note_crowd(pool_of_case());
-    auto held = std::make_optional(first->wait(pool_of_case(), soon()));
+    auto held = std::make_optional(first->wait(pool_of_case(), InVain::fail, soon()));
     CHECK(held->is_among_nodes());
     CHECK(has_lease());
     held.reset();
     CHECK_FALSE(has_lease());
-    CHECK(first->wait(pool_of_case(), soon()).is_among_nodes());
+    CHECK(first->wait(pool_of_case(), InVain::fail, soon()).is_among_nodes());
 }
 
 TEST_CASE_METHOD(InCrowd, "without one of the rights to take turns, claims go on without") {
@@ -199,7 +211,7 @@ TEST_CASE_METHOD(InCrowd,
     if (!is_there()) return;
     const auto at = [&](std::int64_t now) { return turns(*api, now); };
     CHECK(at(kNow).is_crowded(pool_of_case())); // perhaps: nobody has looked in this boot
-    (void)at(kNow).wait(pool_of_case(), soon());
+    (void)at(kNow).wait(pool_of_case(), InVain::fail, soon());
     at(kNow).note_read(pool_of_case(), 99ms);
     CHECK_FALSE(at(kNow).is_crowded(pool_of_case()));
     at(kNow).note_read(pool_of_case(), 100ms);
