@@ -43,7 +43,20 @@ private:
 /// never ends. So it sends each node away with status 429.
 class BusyForNodes {
 public:
-    BusyForNodes() {
+    BusyForNodes() try { begin(); } catch (...) { // other cases use this server, too
+        end();
+    }
+    BusyForNodes(const BusyForNodes&) = delete;
+    BusyForNodes& operator=(const BusyForNodes&) = delete;
+    ~BusyForNodes() { end(); }
+    /// How many requests it has sent away.
+    [[nodiscard]] static int refusals() {
+        return std::stoi(shell(cluster() + "/get /metrics | awk '/^apiserver_flowcontrol_rejected_requests_total.*"
+                                           "one-seat/ { sum += $NF } END { print sum + 0 }'"));
+    }
+
+private:
+    static void begin() {
         apply(R"("kind":"PriorityLevelConfiguration","metadata":{"name":"one-seat"},"spec":{"type":"Limited",)"
               R"("limited":{"nominalConcurrencyShares":0,"lendablePercent":0,"borrowingLimitPercent":0,)"
               R"("limitResponse":{"type":"Reject"}}})",
@@ -67,21 +80,12 @@ public:
                           "{.*priority_level=\"one-seat\"} 1'"));
         wait_until(concat("test ", kStatus, " = 429"));
     }
-    BusyForNodes(const BusyForNodes&) = delete;
-    BusyForNodes& operator=(const BusyForNodes&) = delete;
-    ~BusyForNodes() {
+    static void end() {
         (void)succeeds(concat("kill -- -$(cat ", kBody, ".pid); rm -f ", kBody, ' ', kBody, ".pid"));
         for (const std::string& objects : {kSchemas, kLevels})
             (void)succeeds(concat(cluster(), "/delete ", objects, "/one-seat"));
         wait_until(concat("test ", kStatus, " != 429"));
     }
-    /// How many requests it has sent away.
-    [[nodiscard]] static int refusals() {
-        return std::stoi(shell(cluster() + "/get /metrics | awk '/^apiserver_flowcontrol_rejected_requests_total.*"
-                                           "one-seat/ { sum += $NF } END { print sum + 0 }'"));
-    }
-
-private:
     static void apply(const std::string& object, const std::string& objects) {
         shell(concat(cluster(), R"(/apply '{"apiVersion":"flowcontrol.apiserver.k8s.io/v1",)", object, "}' ", objects));
     }
