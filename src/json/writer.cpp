@@ -4,7 +4,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace rdmanet::json {
+namespace {
+
+/// RFC 8259, section 7. What is not ASCII may be no UTF-8, so it is left to the library.
+bool stands_for_itself(char letter) {
+    return letter >= ' ' && letter <= '\x7e' && letter != '"' && letter != '\\';
+}
+
+} // namespace
 
 void Writer::new_line() {
     if (layout_ == Layout::compact) return;
@@ -64,8 +74,16 @@ Writer& Writer::key(std::string_view name) {
     return *this;
 }
 
+/// Most texts have nothing to escape, and are copied. For any text the library makes a value, an output and a buffer of
+/// 512 bytes, which takes ten times as long.
 Writer& Writer::value(std::string_view text) {
-    return raw(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    if (!std::all_of(text.begin(), text.end(), stands_for_itself))
+        return raw(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    before_value();
+    text_.push_back('"');
+    text_.append(text);
+    text_.push_back('"');
+    return *this;
 }
 
 Writer& Writer::value(std::int64_t number) {
