@@ -68,7 +68,8 @@ bool fits(const Lease& lease, const std::vector<Claim>& claims) {
 Allocation Allocator::allocate(const Config& config, const Owner& owner, const std::vector<RequestedAddress>& requested,
                                const base::Deadline& deadline) {
     Allocation allocation;
-    const std::vector<Claim> claims = claims_for(config, requested, allocation.warnings);
+    std::vector<Claim> claims = claims_for(config, requested, allocation.warnings);
+    for (Claim& claim : claims) claim.resting = Resting::left_alone;
     Granted granted;
     if (auto at_once = store_.reserve_at_once(owner, claims, deadline)) {
         granted = *std::move(at_once);
@@ -114,7 +115,6 @@ std::size_t Allocator::reclaim(const std::vector<Lease>& dead, const base::Deadl
 /// leased or resting.
 Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
                            const base::Deadline& deadline) {
-    for (Claim& claim : claims) claim.resting = Resting::left_alone;
     for (;;) {
         auto outcome = store_.reserve(owner, claims, deadline);
         if (auto* granted = std::get_if<Granted>(&outcome)) return std::move(*granted);

@@ -82,9 +82,9 @@ public:
     [[nodiscard]] virtual ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
                                                  const base::Deadline& deadline) = 0;
 
-    /// What reserve() would grant, where that needs one request: the pod has no predecessors, the attachment holds
-    /// nothing yet, and addresses are free. Else nullopt, and nothing was reserved. Stores that have no faster way
-    /// don't try.
+    /// What reserve() would grant, where that needs one request or transaction: the pod has no predecessors, the
+    /// attachment holds nothing yet, and addresses are free. Else nullopt, and nothing was reserved. Stores that have
+    /// no faster way don't try.
     [[nodiscard]] virtual std::optional<Granted>
     reserve_at_once(const Owner& /*owner*/, const std::vector<Claim>& /*claims*/, const base::Deadline& /*deadline*/) {
         return std::nullopt;

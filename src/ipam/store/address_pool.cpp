@@ -24,10 +24,20 @@ std::vector<std::size_t> in_order_of_taking(const std::vector<Claim>& claims,
 } // namespace
 
 ReserveOutcome AddressPool::reserve(const Owner& owner, const std::vector<Claim>& claims) {
-    std::vector<std::optional<Lease>> leases(claims.size());
+    Slots slots(claims.size());
     for (const Lease& held : leases_.find_by_owner(owner.key))
-        if (held.slot < leases.size()) leases[held.slot] = keep(held, owner);
+        if (held.slot < slots.size()) slots[held.slot] = keep(held, owner);
+    return fill(std::move(slots), owner, claims);
+}
 
+std::optional<Granted> AddressPool::reserve_at_once(const Owner& owner, const std::vector<Claim>& claims) {
+    if (leases_.has_any_of_pod(owner)) return std::nullopt;
+    auto outcome = fill(Slots(claims.size()), owner, claims);
+    if (auto* granted = std::get_if<Granted>(&outcome)) return std::move(*granted);
+    return std::nullopt;
+}
+
+ReserveOutcome AddressPool::fill(Slots leases, const Owner& owner, const std::vector<Claim>& claims) {
     Granted granted;
     std::vector<std::string> freed_in;
     for (const std::size_t slot : in_order_of_taking(claims, leases)) {

@@ -24,6 +24,8 @@ public:
 
     /// Store::reserve(). Only Granted may be committed.
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);
+    /// Store::reserve_at_once(). Only what is granted may be committed.
+    [[nodiscard]] std::optional<Granted> reserve_at_once(const Owner& owner, const std::vector<Claim>& claims);
 
     /// Releases those of `leases` that are still as they were read, and returns them. Those in `unused` do not rest.
     std::vector<Lease> release(const std::vector<Lease>& leases, const std::vector<Lease>& unused = {});
@@ -41,6 +43,10 @@ public:
     [[nodiscard]] bool is_consistent() { return runs_.are_right(); }
 
 private:
+    using Slots = std::vector<std::optional<Lease>>;
+
+    /// Takes addresses for the slots that have no lease yet.
+    [[nodiscard]] ReserveOutcome fill(Slots leases, const Owner& owner, const std::vector<Claim>& claims);
     [[nodiscard]] bool is_unchanged(const Lease& lease);
     void take_wanted(const std::string& space, const base::IpAddress& wanted);
     [[nodiscard]] std::optional<base::IpAddress> take_any(const Claim& claim);

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -83,6 +84,7 @@ private:
         return true;
     }
     static bool may_commit(const ReserveOutcome& outcome) { return std::holds_alternative<Granted>(outcome); }
+    static bool may_commit(const std::optional<Granted>& granted) { return granted.has_value(); }
 
     void reopen(const base::Deadline& deadline) {
         if (deadline.passed()) throw base::TimeoutError("waited for a lease store that other processes keep replacing");

@@ -19,6 +19,8 @@ constexpr const char* kSelectOwner =
 constexpr const char* kSelectPod =
     "SELECT " RDMANET_LEASE_COLUMNS
     " FROM leases WHERE pod = ?1 AND pod <> '' AND ifname = ?2 AND network = ?3 AND container <> ?4";
+constexpr const char* kHasOwner = "SELECT 1 FROM leases WHERE container = ?1 AND ifname = ?2 AND network = ?3";
+constexpr const char* kHasPod = "SELECT 1 FROM leases WHERE pod = ?1 AND pod <> '' AND ifname = ?2 AND network = ?3";
 constexpr const char* kSelectAll = "SELECT " RDMANET_LEASE_COLUMNS " FROM leases ORDER BY space, address";
 constexpr const char* kSelectInterval =
     "SELECT " RDMANET_LEASE_COLUMNS
@@ -124,6 +126,13 @@ std::vector<Lease> LeaseTable::find_by_pod(const Owner& owner) {
     append_rows(database_,
                 database_.query(kSelectPod, pod, owner.key.ifname, owner.key.network, owner.key.container_id), leases);
     return leases;
+}
+
+bool LeaseTable::has_any_of_pod(const Owner& owner) {
+    const OwnerKey& key = owner.key;
+    const std::string pod = owner.pod_identity();
+    if (database_.query(kHasOwner, key.container_id, key.ifname, key.network).step()) return true;
+    return !pod.empty() && database_.query(kHasPod, pod, key.ifname, key.network).step();
 }
 
 std::vector<Lease> LeaseTable::list_all() {

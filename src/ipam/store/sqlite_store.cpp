@@ -37,6 +37,13 @@ ReserveOutcome SqliteStore::reserve(const Owner& owner, const std::vector<Claim>
                                                  [&](AddressPool& pool) { return pool.reserve(owner, claims); });
 }
 
+std::optional<Granted> SqliteStore::reserve_at_once(const Owner& owner, const std::vector<Claim>& claims,
+                                                    const base::Deadline& deadline) {
+    return impl_->in_transaction<std::optional<Granted>>(
+        Transaction::Mode::write, Impl::IfAbsent::make, deadline,
+        [&](AddressPool& pool) { return pool.reserve_at_once(owner, claims); });
+}
+
 std::vector<Lease> SqliteStore::release(const OwnerKey& key, const base::Deadline& deadline) {
     return impl_->write<Leases>(deadline,
                                 [&](AddressPool& pool) { return pool.release(pool.leases().find_by_owner(key)); });

@@ -37,6 +37,8 @@ public:
 
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
                                          const base::Deadline& deadline) override;
+    [[nodiscard]] std::optional<Granted> reserve_at_once(const Owner& owner, const std::vector<Claim>& claims,
+                                                         const base::Deadline& deadline) override;
     std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) override;
     std::vector<Lease> withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
                                 const base::Deadline& deadline) override;
