@@ -1,10 +1,12 @@
 #include "process.hpp"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <limits>
 #include <utility>
 
 namespace rdmanet::cmd {
@@ -21,9 +23,18 @@ void occupy_standard_descriptors() noexcept {
             (void)::open("/dev/null", access); // the lowest free number is this one
 }
 
+/// A call needs about 400 KiB for some milliseconds. So the C library gets them at once, and gives back none: otherwise
+/// it asks the kernel eight times.
+void take_memory_at_once() noexcept {
+    constexpr int kBytes = 512 << 10;
+    (void)::mallopt(M_TOP_PAD, kBytes);
+    (void)::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+}
+
 } // namespace
 
 void prepare_process() noexcept {
+    take_memory_at_once();
     (void)std::signal(SIGPIPE, SIG_IGN); // write(2) fails with EPIPE instead
     (void)std::signal(SIGXFSZ, SIG_IGN); // write(2) fails with EFBIG instead
     occupy_standard_descriptors();

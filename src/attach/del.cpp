@@ -114,8 +114,8 @@ void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Ses
                       const base::Deadline& deadline) {
     const auto netns = find_pod_netns(request);
     if (!netns) return reconstruct_returned(record, session, deadline);
-    record.netns = identify(request.netns_path, *netns);
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
+    record.netns = identify(request.netns_path, *netns, inside);
     if (const auto link = find_unrecorded(inside, request, session, deadline))
         record.steps.push_back(
             to_record(CreateLink{.child = {.kind = link->kind}, .ifname = link->name, .ifindex = link->ifindex}));

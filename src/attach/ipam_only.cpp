@@ -62,7 +62,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     state::require_directory(node.state_directory);
     Session session(request, node);
     require_storable(session.key, request.names);
-    state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
+    state::AttachmentRecord record = begin_record(request, node, identify(request.netns_path, open_pod_netns(request)));
     record.attach = kAttachIpam;
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
     // A repeated ADD gets the leases of the first one. If it fails, they must stay. The same is true if rdmanet made

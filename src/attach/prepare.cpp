@@ -74,7 +74,8 @@ Prepared prepare(const AddContext& context, const std::optional<Movable>& moving
                               &context,      locked_parent};
     Prepared prepared{.found = find_out(to_plan, moving),
                       .steps = {},
-                      .record = begin_record(request, context.attachment.node, context.pod.netns)};
+                      .record = begin_record(request, context.attachment.node,
+                                             identify(request.netns_path, context.pod.netns, context.pod.route))};
     prepared.steps = plan_steps(context, prepared.found);
     prepared.record.attach = context.config.kind();
     prepared.record.rdma_device = rdma_device_of(prepared.steps);

@@ -4,8 +4,10 @@
 #include <rdmanet/base/format.hpp>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,10 +27,29 @@ bool is_absent(int errno_value) {
     return errno_value == ENOENT || errno_value == ENAMETOOLONG;
 }
 
+/// tmpfs has nothing to wait for: its fsync(2) does nothing (noop_fsync(), mm/shmem.c).
+bool is_in_memory(const struct statfs& file_system) {
+    return file_system.f_type == TMPFS_MAGIC;
+}
+
+bool is_in_memory(int fd) {
+    struct statfs file_system {};
+    return ::fstatfs(fd, &file_system) == 0 && is_in_memory(file_system);
+}
+
+bool is_in_memory(const std::string& path) {
+    struct statfs file_system {};
+    return ::statfs(path.c_str(), &file_system) == 0 && is_in_memory(file_system);
+}
+
+void sync_file(int fd, const std::string& path) {
+    if (::fsync(fd) != 0) throw SystemError(fmt::format("fsync {}", path), errno);
+}
+
 void sync_directory(const std::string& directory) {
     const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) throw SystemError(fmt::format("open directory {}", directory), errno);
-    if (::fsync(fd.get()) != 0) throw SystemError(fmt::format("fsync directory {}", directory), errno);
+    sync_file(fd.get(), directory);
 }
 
 /// Removes the temporary file, unless it was renamed to its final place.
@@ -148,10 +169,11 @@ void write_file_durably(const std::string& path, std::string_view content) {
     UniqueFd fd(::open(temporary.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd) throw SystemError(fmt::format("create {}", temporary.path()), errno);
     write_all(fd.get(), content, temporary.path());
-    if (::fsync(fd.get()) != 0) throw SystemError(fmt::format("fsync {}", temporary.path()), errno);
+    const bool is_lasting = !is_in_memory(fd.get());
+    if (is_lasting) sync_file(fd.get(), temporary.path());
     fd.reset();
     temporary.rename_to(path);
-    sync_directory(directory_of(path));
+    if (is_lasting) sync_directory(directory_of(path));
 }
 
 void create_file_durably(const std::string& path, std::string_view content) {
@@ -162,11 +184,12 @@ void create_file_durably(const std::string& path, std::string_view content) {
     }
     if (!fd) throw SystemError(fmt::format("create {}", path), errno);
     write_all(fd.get(), content, path);
-    if (::fsync(fd.get()) != 0) throw SystemError(fmt::format("fsync {}", path), errno);
+    const bool is_lasting = !is_in_memory(fd.get());
+    if (is_lasting) sync_file(fd.get(), path);
     const std::string nameless = fmt::format("/proc/self/fd/{}", fd.get());
     if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
         throw SystemError(fmt::format("create {}", path), errno);
-    sync_directory(directory_of(path));
+    if (is_lasting) sync_directory(directory_of(path));
 }
 
 Removed remove_file_durably(const std::string& path) {
@@ -174,7 +197,7 @@ Removed remove_file_durably(const std::string& path) {
         if (is_absent(errno)) return Removed::was_absent;
         throw SystemError(fmt::format("remove {}", path), errno);
     }
-    sync_directory(directory_of(path));
+    if (const std::string directory = directory_of(path); !is_in_memory(directory)) sync_directory(directory);
     return Removed::yes;
 }
 

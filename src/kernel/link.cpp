@@ -11,6 +11,7 @@
 #include <linux/if.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
+#include <linux/ip.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -143,6 +144,11 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
     if (change.ipv6_address_mode)
         request.nest(IFLA_AF_SPEC, [&] {
             request.nest(AF_INET6, [&] { request.put_u8(IFLA_INET6_ADDR_GEN_MODE, *change.ipv6_address_mode); });
+        });
+    if (change.announces_ipv4) // the sysctl arp_notify (inet_set_link_af(), net/ipv4/devinet.c)
+        request.nest(IFLA_AF_SPEC, [&] {
+            request.nest(AF_INET,
+                         [&] { request.nest(IFLA_INET_CONF, [&] { request.put_u32(IPV4_DEVCONF_ARP_NOTIFY, 1); }); });
         });
     socket.execute(request, fmt::format("change interface number {}", ifindex));
 }

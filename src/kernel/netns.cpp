@@ -150,9 +150,13 @@ std::uint64_t netns_cookie(const Netns& netns) {
     const NetnsScope scope(netns);
     const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!socket) throw SystemError("open a socket to identify a network namespace", errno);
+    return netns_cookie_of_socket(socket.get());
+}
+
+std::uint64_t netns_cookie_of_socket(int fd) {
     std::uint64_t cookie = 0;
     socklen_t size = sizeof cookie;
-    if (::getsockopt(socket.get(), SOL_SOCKET, kNetnsCookie, &cookie, &size) == 0) return cookie;
+    if (::getsockopt(fd, SOL_SOCKET, kNetnsCookie, &cookie, &size) == 0) return cookie;
     if (errno == ENOPROTOOPT) return 0;
     throw SystemError("identify a network namespace", errno);
 }

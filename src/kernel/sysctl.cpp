@@ -56,11 +56,6 @@ Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int va
     return Written::yes;
 }
 
-void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interface) {
-    const NetnsScope scope(netns);
-    write_sysctl(interface, Sysctl::arp_notify, 1);
-}
-
 void announce_ipv6_changes(const Netns& netns, const base::InterfaceName& interface) {
     const NetnsScope scope(netns);
     write_sysctl(interface, Sysctl::ndisc_notify, 1);

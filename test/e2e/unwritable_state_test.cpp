@@ -142,7 +142,7 @@ TEST_CASE("ADD names the state directory if the disk or a quota refuses a record
     const Injector injector;
     const auto add_with = [&](const std::string& injection) { return refusal(injector.with(call, injection)); };
     const auto named = [](const std::string& why) { return Names("code 109", "state directory", kState, why); };
-    CHECK_THAT(add_with("fsync:error=EIO:when=1"), named("input/output error"));
+    CHECK_THAT(add_with("linkat:error=EIO"), named("input/output error"));
     CHECK_THAT(add_with("linkat:error=EDQUOT"), named("disk quota exceeded"));
     CHECK_THAT(add_with("rename:error=EIO"), named("input/output error")); // the pod has its interface by then
     CHECK_THAT(add_with("linkat:error=ENOMEM"), Names("code 11", "cannot allocate memory") && !Contains("dmesg"));

@@ -330,9 +330,10 @@ TEST_CASE("the plugin is killed while it switches off a device that DEL cannot r
         const char* call;
         const char* about;
         unsigned occurrence;
+        BeforeFailing before = BeforeFailing::nothing;
     } kPlaces[] = {
-        {"rename", ".json.tmp", 1},      // the journal does not have the earlier link state
-        {"fsync", "/attachments", 2},    // the journal has it, and the link is still on
+        {"rename", ".json.tmp", 1},                         // the journal does not have the earlier link state
+        {"rename", ".json.tmp", 1, BeforeFailing::execute}, // the journal has it, and the link is still on
         {"openat", ".json.tmp", 2},      // the link is off, and the journal still has the undone steps
         {"exit_group", "exit_group", 1}, // the journal has only what is left to undo
     };
@@ -346,8 +347,10 @@ TEST_CASE("the plugin is killed while it switches off a device that DEL cannot r
         REQUIRE(add.run().exit_status == 0);
         const NestedNetns nested(stage.pod());
         nested.take(stage.pod(), add.ifname);
-        const Fault fault{
-            .number = number_of(kPlaces[i].call), .occurrence = kPlaces[i].occurrence, .about = kPlaces[i].about};
+        const Fault fault{.number = number_of(kPlaces[i].call),
+                          .occurrence = kPlaces[i].occurrence,
+                          .before = kPlaces[i].before,
+                          .about = kPlaces[i].about};
         const TracedResult killed = run_traced(binary(), stage.call("DEL").options(), fault);
         INFO(killed.process.out << killed.process.err);
         CHECK(killed.reached);

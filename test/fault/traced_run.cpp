@@ -202,6 +202,8 @@ private:
             std::copy(std::begin(info.entry.args), std::end(info.entry.args), call.arguments.begin());
             call.occurrence = ++counts_[call.number];
             entered(std::move(call));
+        } else if (dying_) {
+            ::kill(pid_, SIGKILL);
         } else if (failing_) {
             is_brk() ? set_first_argument(pid_, result_.at.arguments[0]) : answer_call(pid_, *fault_->error);
             failing_ = false;
@@ -229,7 +231,8 @@ private:
         call.text = describe(pid_, call);
         result_.at = std::move(call);
         if (!fault_->error) {
-            ::kill(pid_, SIGKILL);
+            dying_ = fault_->before == BeforeFailing::execute;
+            if (!dying_) ::kill(pid_, SIGKILL);
             return;
         }
         failing_ = true;
@@ -246,6 +249,7 @@ private:
     unsigned about_ = 0;
     int status_ = 0;
     bool failing_ = false;
+    bool dying_ = false;
 };
 
 /// The process led a process group, and everything that it started is in this group.

@@ -29,7 +29,8 @@ struct SystemCall {
     std::string text; // "openat "/run/rdmanet/lock"", for people
 };
 
-enum class BeforeFailing : std::uint8_t { nothing, execute }; // whether the call is made before the error is reported
+/// Whether the call is made before the error is reported, or before the process is killed.
+enum class BeforeFailing : std::uint8_t { nothing, execute };
 
 struct Fault {
     std::uint64_t number = 0;

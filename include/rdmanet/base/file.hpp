@@ -32,8 +32,9 @@ namespace rdmanet::base {
 void write_all(int fd, std::string_view text, std::string_view name);
 
 /// Replaces or creates `path`. After a crash at any instruction the file has the old or the new content, complete:
-/// temporary file in the same directory, write, fsync, rename, fsync of the directory. Mode 0600. Throws SystemError.
-/// The content is the old one then, unless the fsync of the directory failed.
+/// temporary file in the same directory, write, fsync, rename, fsync of the directory. On tmpfs, where it would do
+/// nothing, fsync is left out. Mode 0600. Throws SystemError. The content is the old one then, unless the fsync of the
+/// directory failed.
 void write_file_durably(const std::string& path, std::string_view content);
 
 /// Creates `path`, which must not exist. After a crash at any instruction the file is absent or complete. File
@@ -42,8 +43,8 @@ void write_file_durably(const std::string& path, std::string_view content);
 void create_file_durably(const std::string& path, std::string_view content);
 
 enum class Removed { yes, was_absent };
-/// unlink and fsync of the directory. Throws SystemError unless the file was absent. If only the fsync failed, the
-/// file is gone all the same.
+/// unlink and fsync of the directory, except on tmpfs. Throws SystemError unless the file was absent. If only the fsync
+/// failed, the file is gone all the same.
 Removed remove_file_durably(const std::string& path);
 
 /// Whether an errno value says that the file system is read-only or full.

@@ -148,7 +148,10 @@ struct LinkChange {
     std::optional<bool> promiscuous;
     std::optional<bool> all_multicast;
     std::optional<std::uint8_t> ipv6_address_mode; // how the link-local address is made, or that there is none
-    std::optional<std::string> alias;              // empty: remove it
+    /// Makes the kernel send a gratuitous ARP for each IPv4 address when the link comes up or changes its MAC address.
+    /// It must be a change of its own: the kernel applies it after the others (do_setlink(), net/core/rtnetlink.c).
+    bool announces_ipv4 = false;
+    std::optional<std::string> alias; // empty: remove it
     LinkTuning tuning{};
     const Netns* netns = nullptr; // moves the link; the other changes then happen there
 };

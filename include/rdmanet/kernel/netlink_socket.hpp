@@ -61,6 +61,9 @@ public:
 
     [[nodiscard]] const base::Deadline& deadline() const { return deadline_; }
 
+    /// See netns_cookie().
+    [[nodiscard]] std::uint64_t netns_cookie() const { return netns_cookie_of_socket(fd_.get()); }
+
     /// For requests with one answer: data, an acknowledgement or a refusal.
     [[nodiscard]] Answer ask(Message& request);
 

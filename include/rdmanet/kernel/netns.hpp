@@ -69,6 +69,8 @@ private:
 /// A number that is unique until the next boot, unlike the inode number (SO_NETNS_COOKIE, Linux 5.14). 0 from older
 /// kernels. Throws base::SystemError.
 [[nodiscard]] std::uint64_t netns_cookie(const Netns& netns);
+/// The same of the namespace that a socket belongs to.
+[[nodiscard]] std::uint64_t netns_cookie_of_socket(int fd);
 
 /// Moves the calling thread into a network namespace until the end of the scope. If the way back fails for 100 ms,
 /// the process ends (std::terminate), because everything that followed would happen in the wrong namespace.

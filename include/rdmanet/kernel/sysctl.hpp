@@ -26,10 +26,6 @@ enum class Written : std::uint8_t { yes, no_such_sysctl };
 [[nodiscard]] std::optional<int> find_sysctl(const base::InterfaceName& interface, Sysctl sysctl);
 Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int value);
 
-/// Makes the kernel send a gratuitous ARP for each IPv4 address when the interface of `netns` comes up or changes its
-/// MAC address. Throws base::SystemError.
-void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interface);
-
 /// Makes the kernel send a neighbour advertisement for each IPv6 address when the interface of `netns` changes its
 /// MAC address (ndisc_netdev_event()), and when duplicate address detection passes, but not for an address that was
 /// optimistic until then (addrconf_dad_work()). Throws base::SystemError.

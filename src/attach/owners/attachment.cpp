@@ -8,6 +8,8 @@
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
+#include <utility>
+
 namespace rdmanet::attach {
 state::AttachmentKey key_of(const cni::Request& request) {
     const char* const role = config::is_ipam_only(request.conf)   ? state::kIpamRole
@@ -34,7 +36,11 @@ state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netn
         .path = path, .device = netns.id().device, .inode = netns.id().inode, .cookie = kernel::netns_cookie(netns)};
 }
 
-state::AttachmentRecord begin_record(const cni::Request& request, const Node& node, const kernel::Netns& netns) {
+state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns, const kernel::Socket& inside) {
+    return {.path = path, .device = netns.id().device, .inode = netns.id().inode, .cookie = inside.netns_cookie()};
+}
+
+state::AttachmentRecord begin_record(const cni::Request& request, const Node& node, state::NetnsIdentity netns) {
     if (const std::string fault = why_state_directory_is_not_the_nodes(node.state_directory); !fault.empty())
         node.log.warn(fault);
     const ipam::Time now = ipam::system_time();
@@ -44,7 +50,7 @@ state::AttachmentRecord begin_record(const cni::Request& request, const Node& no
     record.pid_view = node.view.id();
     record.created = now.epoch;
     record.created_since_boot = now.boot;
-    record.netns = identify(request.netns_path, netns);
+    record.netns = std::move(netns);
     record.pod = {
         .pod_namespace = request.args.pod_namespace, .name = request.args.pod_name, .uid = request.args.pod_uid};
     return record;

@@ -3,6 +3,7 @@
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/cni/request.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
@@ -32,10 +33,13 @@ struct Attachment {
 };
 
 [[nodiscard]] state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns);
+/// `inside` is a socket of the namespace, which spares a visit there.
+[[nodiscard]] state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns,
+                                            const kernel::Socket& inside);
 
 /// A record of the attachment in phase `prepared`, without steps.
 [[nodiscard]] state::AttachmentRecord begin_record(const cni::Request& request, const Node& node,
-                                                   const kernel::Netns& netns);
+                                                   state::NetnsIdentity netns);
 
 /// The attachment, its pod and its addresses.
 [[nodiscard]] std::string describe(const state::AttachmentRecord& record);

@@ -220,7 +220,9 @@ void bring_up(const AddContext& context, const Link& link, const std::vector<cni
     const base::InterfaceName name = context.request.ifname();
     const kernel::Netns& pod = context.pod.netns;
     if (!wanted.v6.empty()) kernel::enable_ipv6(pod, name);
-    if (!wanted.v4.empty()) as_far_as_possible(context.log(), [&] { kernel::announce_ipv4_when_up(pod, name); });
+    if (!wanted.v4.empty())
+        as_far_as_possible(context.log(),
+                           [&] { kernel::change_link(context.pod.route, link.ifindex, {.announces_ipv4 = true}); });
     if (!wanted.v6.empty()) as_far_as_possible(context.log(), [&] { kernel::announce_ipv6_changes(pod, name); });
     const bool asks = context.config.duplicate_detection == config::DuplicateDetection::probe && has_neighbours(link) &&
                       link.mac() && !ips.empty();

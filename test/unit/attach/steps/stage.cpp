@@ -46,7 +46,7 @@ Stage::Stage(const std::string& members, const std::string& plugins)
       request_(request_with(members, plugins, pod_.netns)), config_(config::parse_config(request_.conf)),
       attachment_(request_, node_), side_(open_pod_side(request_, kernel::test::soon())),
       deadline_(kernel::test::soon()), context_{request_, config_, attachment_, side_, deadline_},
-      record_(begin_record(request_, node_, side_.netns)) {
+      record_(begin_record(request_, node_, identify(request_.netns_path, side_.netns))) {
     record_.attach = config_.kind();
 }
 
