@@ -1,10 +1,12 @@
-// Functions of the C library that the static libraries name and rdmanet never reaches. In a static executable they
-// would load shared libraries of the same C library, which a node need not have: the linker warns of each. With
+// Functions of the C library that the static libraries name and rdmanet never needs. In a static executable most of
+// them would load shared libraries of the same C library, which a node need not have: the linker warns of each. With
 // --wrap=NAME it takes __wrap_NAME in their place (ld(1)).
 //
 // - dlopen(): SQLite's extensions, which nobody enables (sqlite3_enable_load_extension()), and OpenSSL's providers.
 // - getaddrinfo(), gethostbyname(): libnl's nl_addr_info(), and OpenSSL's own sockets. Room http has a resolver.
 // - getprotobyname(), getprotobynumber(): libnl's nl_str2ip_proto() and nl_ip_proto2str().
+// - _dl_get_origin(): the C library's start (_dl_non_dynamic_init()). It reads the link /proc/self/exe, to find shared
+//   libraries beside the executable. -1 says that it cannot be read. The linker takes this one without --wrap.
 #include <netdb.h>
 
 extern "C" {
@@ -27,5 +29,9 @@ protoent* __wrap_getprotobyname(const char* /*name*/) {
 
 protoent* __wrap_getprotobynumber(int /*number*/) {
     return nullptr;
+}
+
+const char* _dl_get_origin() {
+    return reinterpret_cast<const char*>(-1);
 }
 }
