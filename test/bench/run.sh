@@ -4,6 +4,7 @@
 #   test/bench/run.sh [ROUNDS]           on this machine's kernel, as root, in its own namespaces; default 300 rounds
 #   test/bench/run.sh --guest [ROUNDS]   in the guest of netns-harness, which also has VFs; an emulated machine is slow,
 #                                        but its ratios are valid
+#   test/bench/run.sh --order-text       measures nothing, but writes cmake/first_text.ld for the next build
 #
 # A missed goal is not a failure, because this is a measurement.
 # Environment: RDMANET_BINARY, RDMANET_BENCH_BUILD (default build/release).
@@ -25,9 +26,27 @@ export RDMANET_BINARY=${RDMANET_BINARY:-$top/$build/cmd/rdmanet/rdmanet}
 row() { printf '%-44s %12s %12s %8s %8s  %s\n' "$@"; }
 verdict() { awk -v value="$1" -v goal="$2" 'BEGIN { print (value <= goal ? "met" : "MISSED") }'; }
 
+# Runs a program in namespaces of its own, with the sysfs of its network and the kernel's probes.
+apart() {
+	unshare --net --mount bash -c 'mount -t sysfs none /sys && mount -t tmpfs none /run && mkdir /run/netns || exit
+		[[ ! -d /sys/kernel/tracing ]] || mount -t tracefs none /sys/kernel/tracing
+		exec "$@"' _ "$@"
+}
+
 processes() {
-	unshare --net --mount bash -c 'mount -t tmpfs none /run && mkdir /run/netns && exec "$@"' _ \
-		"$build/test/bench/spawn_bench" "$build/test/bench/empty" "$build/test/bench/minimal_add" "$@"
+	apart "$build/test/bench/spawn_bench" "$build/test/bench/empty" "$build/test/bench/minimal_add" "$@"
+}
+
+# Where the time goes. Three rounds only show that it runs.
+parts() {
+	local rounds=$(($1 > 3 ? 50 : $1))
+	printf '\n'
+	apart "$build/test/bench/parts_bench" "$rounds" 2>&1 || true # a machine without probes says so
+}
+
+order_text() {
+	apart "$build/test/bench/text_order" >cmake/first_text.ld.new
+	mv cmake/first_text.ld.new cmake/first_text.ld
 }
 
 # Runs in the guest's own network namespace, which has the NIC.
@@ -75,23 +94,19 @@ size() {
 	row "static-PIE" "" "" "" "" "$kind"
 }
 
-# perf showed where the time goes, natively on a virtual machine.
 reasons() {
 	cat <<'END'
 
 Why goals are missed:
-  VERSION  Unlike an empty program, it relocates a static-PIE, without the tables of TLS, and faults its pages in. A busy
-       machine makes that slower.
-  ADD  A fifth of its time goes to the netlink requests, which are all that the C program does. Another fifth goes to the
-       start of a large program, and another one to the files of the journal and of the lease database. The rest goes
-       to SQLite, JSON and the C library. That is the price of surviving a kill at any moment. The requests alone take an
-       eighth of the time of Debian's plugins.
+  ADD : Debian's  The requests to the kernel alone take a sixth of the time of Debian's plugins. A quarter of an ADD goes
+       to SQLite, most of it to read the schema and to compile statements. The other parts are in the table above.
   DEL  The kernel removes the interface at its own pace (RCU). The C program and Debian's plugins wait just as long.
 END
 }
 
 measure() {
 	processes "$@"
+	parts "${1:-300}"
 	devices "$@"
 	allocator
 	etcd
@@ -99,6 +114,10 @@ measure() {
 	size
 }
 
+if [[ ${1:-} == --order-text ]]; then
+	order_text
+	exit
+fi
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
 measure "$@" | tee "$lines"

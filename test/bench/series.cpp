@@ -30,20 +30,13 @@ struct Cost {
     long peak_kib = 0;
 };
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-    std::vector<char*> list;
-    for (const std::string& string : strings) list.push_back(const_cast<char*>(string.c_str()));
-    list.push_back(nullptr);
-    return list;
-}
-
 Cost run_once(const Program& program) {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, program.input.c_str(), O_RDONLY, 0);
     ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    const auto argv = pointers(program.arguments);
-    const auto env = pointers(program.environment);
+    const auto argv = pointers_to(program.arguments);
+    const auto env = pointers_to(program.environment);
     pid_t child = 0;
     int status = 0;
     rusage usage{};
@@ -55,12 +48,6 @@ Cost run_once(const Program& program) {
     ::posix_spawn_file_actions_destroy(&actions);
     if (status != 0) throw base::Error(concat(program.arguments[0], " failed, wait status ", status));
     return {took.count(), usage.ru_maxrss};
-}
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
 }
 
 std::vector<std::string> cni_environment(const std::string& command, const std::string& netns) {
@@ -79,6 +66,13 @@ void print_counts(const std::string& what, std::size_t ours, std::size_t theirs)
 }
 
 } // namespace
+
+std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
+    std::vector<char*> list;
+    for (const std::string& string : strings) list.push_back(const_cast<char*>(string.c_str()));
+    list.push_back(nullptr);
+    return list;
+}
 
 BenchDirectory::BenchDirectory() {
     fs::remove_all(path());
@@ -135,6 +129,18 @@ Series cni_series(const std::string& plugin, const std::string& config, const st
 std::string host_local(const std::string& subnet) {
     return concat(R"("ipam":{"type":"host-local","dataDir":")", (BenchDirectory::path() / "host-local").string(),
                   R"(","subnet":")", subnet, R"("})");
+}
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+std::string macvlan_config(const std::string& parent) {
+    return BenchDirectory::file_with(
+        "ours.json", concat(R"({"cniVersion":"1.1.0","name":"bench","type":"rdmanet","attach":"macvlan","master":")",
+                            parent, R"(","ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
 }
 
 double time_of(const Series& series, std::size_t which) {

@@ -15,6 +15,9 @@ struct Program {
     std::string input = "/dev/null"; // path
 };
 
+/// What execve(2) takes. The strings must outlive it.
+[[nodiscard]] std::vector<char*> pointers_to(const std::vector<std::string>& strings);
+
 /// Programs of one round that belong together. The second one undoes the first.
 struct Series {
     std::vector<Program> programs;
@@ -45,9 +48,12 @@ void pin_to_one_processor();
 /// Calls of `plugin` for an interface net1, with the configuration in a file.
 [[nodiscard]] Series cni_series(const std::string& plugin, const std::string& config, const std::string& netns,
                                 const std::vector<std::string>& commands = {"ADD", "DEL"});
+/// Path of a new file with a network of macvlan children and addresses of the built-in allocator.
+[[nodiscard]] std::string macvlan_config(const std::string& parent);
 /// Members of a configuration with Debian's allocator host-local.
 [[nodiscard]] std::string host_local(const std::string& subnet);
 
+[[nodiscard]] double median(std::vector<double> values);
 /// The median time of a series' program, in microseconds.
 [[nodiscard]] double time_of(const Series& series, std::size_t which = 0);
 
