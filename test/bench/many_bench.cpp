@@ -1,9 +1,9 @@
 // What many attachments on one node cost: an ADD beside them, the commands that are about all of them, and many ADDs at
 // once.
 //
-//   many_bench [ROUNDS] [ATTACHMENTS] [ADDS_AT_ONCE]      as root, in its own network namespace, with its own /run/netns
+//   many_bench MINIMAL_ADD [ROUNDS] [ATTACHMENTS] [ADDS_AT_ONCE]      as root, in its own network namespace
 //
-// Every attachment has a pod of its own.
+// Every attachment has a pod of its own. The C program shows how much of a growth is the kernel's.
 #include "series.hpp"
 #include "support/concat.hpp"
 #include "support/node.hpp"
@@ -145,22 +145,26 @@ void measure_commands(const std::string& parent, const Pods& pods, unsigned roun
 }
 
 /// Measures the node without attachments before and after, because the machine may become slower or faster meanwhile.
-void measure_many(const std::string& parent, unsigned rounds, unsigned attachments) {
+void measure_many(const std::string& minimal, const std::string& parent, unsigned rounds, unsigned attachments) {
     const std::string config = our_config(parent);
     const std::string file = BenchDirectory::file_with("ours.json", config);
     const Pod pod("bench-pod");
     Series without = cni_series(binary(), file, pod.path());
     Series with = cni_series(binary(), file, pod.path());
-    measure({&without}, rounds);
+    Series least_without = minimal_series(minimal, pod.path(), parent);
+    Series least_with = minimal_series(minimal, pod.path(), parent);
+    measure({&without, &least_without}, rounds);
     const Pods pods("bench-many-", attachments);
     for (unsigned number = 0; number < attachments; ++number) run_or_throw(call_for(pods, number, binary(), config));
-    measure({&with}, rounds);
+    measure({&with, &least_with}, rounds);
     measure_commands(parent, pods, rounds);
     delete_all(pods, binary(), config);
-    measure({&without}, rounds);
+    measure({&without, &least_without}, rounds);
     const std::string beside = concat("beside ", attachments, " others : none");
     print_ratio(concat("ADD ", beside).c_str(), time_of(with, 0), time_of(without, 0), 1.1);
+    print_floor("  same requests in C", time_of(least_with, 0), time_of(least_without, 0));
     print_ratio(concat("DEL ", beside).c_str(), time_of(with, 1), time_of(without, 1), 1.1);
+    print_floor("  same requests in C", time_of(least_with, 1), time_of(least_without, 1));
 }
 
 void measure_at_once(const std::string& parent, unsigned adds) {
@@ -172,19 +176,20 @@ void measure_at_once(const std::string& parent, unsigned adds) {
         std::printf("%s is missing (Debian package containernetworking-plugins)\n", debian.c_str());
         return;
     }
-    const AtOnce theirs = add_at_once(
-        pods, debian, concat(R"({"cniVersion":"1.0.0","name":"bench","type":"macvlan","mode":"bridge","master":")",
-                             parent, R"(",)", host_local("10.95.0.0/16"), '}'));
+    const AtOnce theirs =
+        add_at_once(pods, debian,
+                    concat(R"({"cniVersion":"1.0.0","name":"bench","type":"macvlan","mode":"bridge","master":")",
+                           parent, R"(",)", host_local("10.95.0.0/16"), '}'));
     print_ratio(concat(adds, " ADDs at once : Debian's chain").c_str(), ours.all, theirs.all, 0.2);
 }
 
-int run(unsigned rounds, unsigned attachments, unsigned adds) {
+int run(const std::string& minimal, unsigned rounds, unsigned attachments, unsigned adds) {
     const BenchDirectory files;
     const VethParent parent("bench0");
     print_heading();
     measure_at_once(parent.name(), adds);
     pin_to_one_processor();
-    measure_many(parent.name(), rounds, attachments);
+    measure_many(minimal, parent.name(), rounds, attachments);
     return 0;
 }
 
@@ -196,7 +201,8 @@ int main(int argc, char** argv) {
         return argc > at ? static_cast<unsigned>(std::strtoul(argv[at], nullptr, 10)) : otherwise;
     };
     try {
-        return rdmanet::test::run(number(1, 300), number(2, 1500), number(3, 100));
+        if (argc < 2) throw rdmanet::base::Error("usage: many_bench MINIMAL_ADD [ROUNDS] [ATTACHMENTS] [ADDS_AT_ONCE]");
+        return rdmanet::test::run(argv[1], number(2, 300), number(3, 1500), number(4, 100));
     } catch (const std::exception& error) {
         std::fprintf(stderr, "many_bench: %s\n", error.what());
         return 1;

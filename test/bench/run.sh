@@ -53,7 +53,7 @@ order_text() {
 many() {
 	local few=()
 	[[ -z ${RDMANET_HARNESS_GUEST-} ]] && (($1 > 3)) || few=(20 10)
-	apart "$build/test/bench/many_bench" "$1" "${few[@]}"
+	apart "$build/test/bench/many_bench" "$build/test/bench/minimal_add" "$1" "${few[@]}"
 }
 
 # Runs in the guest's own network namespace, which has the NIC.

@@ -126,6 +126,13 @@ Series cni_series(const std::string& plugin, const std::string& config, const st
     return series;
 }
 
+Series minimal_series(const std::string& program, const std::string& netns, const std::string& parent) {
+    Series series;
+    for (const char* command : {"ADD", "DEL"})
+        series.programs.push_back({{program, command, netns, parent}, {}, "/dev/null"});
+    return series;
+}
+
 std::string host_local(const std::string& subnet) {
     return concat(R"("ipam":{"type":"host-local","dataDir":")", (BenchDirectory::path() / "host-local").string(),
                   R"(","subnet":")", subnet, R"("})");

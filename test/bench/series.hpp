@@ -50,6 +50,8 @@ void pin_to_one_processor();
                                 const std::vector<std::string>& commands = {"ADD", "DEL"});
 /// Path of a new file with a network of macvlan children and addresses of the built-in allocator.
 [[nodiscard]] std::string macvlan_config(const std::string& parent);
+/// Calls of the C program that only sends the same netlink requests.
+[[nodiscard]] Series minimal_series(const std::string& program, const std::string& netns, const std::string& parent);
 /// Members of a configuration with Debian's allocator host-local.
 [[nodiscard]] std::string host_local(const std::string& subnet);
 

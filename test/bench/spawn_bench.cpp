@@ -21,13 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Series minimal_series(const std::string& program, const std::string& netns, const std::string& parent) {
-    Series series;
-    for (const char* command : {"ADD", "DEL"})
-        series.programs.push_back({{program, command, netns, parent}, {}, "/dev/null"});
-    return series;
-}
-
 int run(const std::string& empty, const std::string& minimal, unsigned rounds) {
     const BenchDirectory files;
     const VethParent parent("bench0");
