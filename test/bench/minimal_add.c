@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
+#include <linux/ip.h>
 #include <linux/rtnetlink.h>
 #include <sched.h>
 #include <stdint.h>
@@ -116,14 +117,21 @@ static void add_address(int fd, unsigned link)
 	need(ask(fd) == 0, "add the address");
 }
 
-// With this sysctl the kernel announces the address when the link goes up.
-static void announce_when_up(int pod, int own)
+// The sysctl arp_notify: the kernel announces the address when the link goes up.
+static void announce_when_up(int fd, unsigned index)
 {
-	need(setns(pod, CLONE_NEWNET) == 0, "setns");
-	const int file = open("/proc/sys/net/ipv4/conf/" POD_INTERFACE "/arp_notify", O_WRONLY | O_CLOEXEC);
-	need(file >= 0 && write(file, "1", 1) == 1, "arp_notify");
-	close(file);
-	need(setns(own, CLONE_NEWNET) == 0, "setns");
+	struct ifinfomsg *link = begin(RTM_NEWLINK, NLM_F_ACK, sizeof *link);
+	const uint32_t on = 1;
+	struct rtattr *families, *ipv4, *settings;
+	link->ifi_index = (int)index;
+	families = put(IFLA_AF_SPEC, NULL, 0);
+	ipv4 = put(AF_INET, NULL, 0);
+	settings = put(IFLA_INET_CONF, NULL, 0);
+	put(IPV4_DEVCONF_ARP_NOTIFY, &on, sizeof on);
+	end_nest(settings);
+	end_nest(ipv4);
+	end_nest(families);
+	need(ask(fd) == 0, "announce");
 }
 
 static void bring_up(int fd, unsigned index)
@@ -152,7 +160,7 @@ int main(int argc, char **argv)
 		need(find_link(in_pod, POD_INTERFACE) == 0, "already there");
 		add_link(on_host, parent, pod);
 		const unsigned link = find_link(in_pod, POD_INTERFACE);
-		announce_when_up(pod, own);
+		announce_when_up(in_pod, link);
 		add_address(in_pod, link);
 		bring_up(in_pod, link);
 		printf("{\"cniVersion\":\"1.0.0\"}\n");
