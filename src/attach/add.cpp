@@ -264,7 +264,8 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     if (target.moving) reclaim_device(to_string(*target.moving), session, deadline);
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
     Earlier earlier = undo_earlier_add(request, target.pod, session, deadline);
-    const AddContext context{request, config, session, target.pod, deadline};
+    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const AddContext context{request, config, session, target.pod, host, deadline};
     std::optional<base::FileLock> claim;
     std::optional<LockedParent> parent;
     if (target.moving)

@@ -68,9 +68,8 @@ Prepared prepare(const AddContext& context, const std::optional<Movable>& moving
             cni::ErrorCode::name_taken,
             fmt::format("interface {} already exists in {}: remove it, or choose another interface name",
                         quoted(request.ifname().to_string()), request.netns_path));
-    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const PlanContext to_plan{request,       context.config,   context.attachment.records,
-                              context.log(), context.deadline, host,
+                              context.log(), context.deadline, context.host,
                               &context,      locked_parent};
     Prepared prepared{.found = find_out(to_plan, moving),
                       .steps = {},

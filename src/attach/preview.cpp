@@ -102,7 +102,8 @@ Preview preview_add(const cni::Request& request, const config::Config& config, c
             preview.taken_back.push_back(describe(stale));
             session.disregarded.push_back(stale.key);
         }
-    const AddContext context{request, config, session, target.pod, deadline};
+    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const AddContext context{request, config, session, target.pod, host, deadline};
     Prepared prepared = prepare(context, target.moving);
     warn_of_missing_capability(context, prepared.found);
     describe_leases(preview, request, config, session, deadline);

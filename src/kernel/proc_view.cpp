@@ -49,11 +49,15 @@ std::uint64_t read_link_if_allowed(const std::string& path) try {
     throw;
 }
 
-/// The procfs belongs to the caller's own namespace, or else to the namespace of the procfs's first process.
+/// The procfs belongs to the caller's own namespace, or else to the namespace of the procfs's first process. A procfs
+/// shows only processes of its namespace and those below, so one that shows a process of the initial namespace is the
+/// initial one's. That spares "status", for which the kernel collects a lot.
 std::uint64_t read_pid_namespace(const std::string& proc) {
+    const std::uint64_t own = read_link_if_allowed(fmt::format("{}/self/ns/pid", proc));
+    if (own == kInitial) return own;
     const std::size_t levels = count_levels(read_if_shown(fmt::format("{}/self/status", proc)));
     if (levels == 0) return 0;
-    return read_link_if_allowed(fmt::format("{}{}", proc, levels == 1 ? "/self/ns/pid" : "/1/ns/pid"));
+    return levels == 1 ? own : read_link_if_allowed(fmt::format("{}/1/ns/pid", proc));
 }
 
 /// Field 22 of proc_pid_stat(5), counted from the end of the name in parentheses, which may contain any character.

@@ -125,13 +125,12 @@ unsigned choose_ifindex(const state::AttachmentKey& key) {
 /// 6.15 (rtnl_newlink_create(), net/core/rtnetlink.c).
 void add_child(kernel::ChildSpec spec, const AddContext& context) {
     if (context.config.link_in_container) return kernel::add_link(context.pod.route, spec);
-    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     try {
-        kernel::add_link(outside, spec);
+        kernel::add_link(context.host, spec);
     } catch (const kernel::NetlinkError& error) {
-        if (error.errno_value() != EEXIST || !kernel::find_link(outside, spec.name)) throw;
+        if (error.errno_value() != EEXIST || !kernel::find_link(context.host, spec.name)) throw;
         spec.ifindex = choose_ifindex(context.attachment.key);
-        kernel::add_link(outside, spec);
+        kernel::add_link(context.host, spec);
     }
 }
 
@@ -345,12 +344,11 @@ constinit const Kind kChildLinkStep{.find = find_child_link, .make = make_child_
 std::optional<LockedParent> lock_parent(const AddContext& context) {
     const config::Config& config = context.config;
     if (!must_agree_with_siblings(config.kind(), config.link_in_container)) return std::nullopt;
-    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    Link parent = find_parent(context.request, config, host);
+    Link parent = find_parent(context.request, config, context.host);
     for (;;) {
         const unsigned lower = index_of_lower(parent, config);
         base::FileLock lock = context.attachment.records.lock_parent(lower, parent.name, context.deadline);
-        parent = find_parent(context.request, config, host);
+        parent = find_parent(context.request, config, context.host);
         if (index_of_lower(parent, config) == lower)
             return LockedParent{.link = std::move(parent), .lock = std::move(lock)};
     }

@@ -73,9 +73,8 @@ MoveInterface interface_step(const cni::Request& request, const FoundInterface& 
 }
 
 Link move_interface(const AddContext& context, const Link& link, const std::optional<base::MacAddress>& mac) {
-    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     auto moved = base::in_context(fmt::format("interface {}", quoted(link.name)),
-                                  [&] { return move_into_pod(context, link, mac, host); });
+                                  [&] { return move_into_pod(context, link, mac); });
     if (!moved || moved->kind != link.kind)
         refuse_device(quoted(link.name),
                       fmt::format("is not in {} after the kernel moved it there", context.request.netns_path));

@@ -40,10 +40,8 @@ std::optional<base::MacAddress> mac_to_set(const config::Config& config, const c
 
 /// Moves the link from the host into the pod, where it is down.
 Link move_link(const AddContext& context, const base::BusAddress& address, const Link& link) {
-    Socket host = Socket::open(kernel::Protocol::route, context.deadline);
-    const auto mac = mac_to_set(context.config, context.request, link.ifindex, host);
-    auto moved =
-        base::in_context(fmt::format("device {}", address), [&] { return move_into_pod(context, link, mac, host); });
+    const auto mac = mac_to_set(context.config, context.request, link.ifindex, context.host);
+    auto moved = base::in_context(fmt::format("device {}", address), [&] { return move_into_pod(context, link, mac); });
     if (!moved || kernel::bus_address_of(moved->parent_device) != address)
         refuse_device(address, fmt::format("is not in {} after the kernel moved it there", context.request.netns_path));
     return *std::move(moved);
@@ -55,14 +53,13 @@ Link move_link(const AddContext& context, const base::BusAddress& address, const
 Link follow_rdma(const AddContext& context, const base::BusAddress& address) {
     constexpr std::chrono::seconds kTimeout{10};
     Socket& pod = context.pod.route;
-    Socket host = Socket::open(kernel::Protocol::route, context.deadline);
     for (const auto until = context.deadline.at_most(kTimeout); !until.passed();
          std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
         if (const auto there = find_link_inside(address, pod)) {
             kernel::change_link(pod, there->ifindex, {.name = context.request.ifname(), .mtu = context.config.mtu});
             return kernel::find_link(pod, there->ifindex).value_or(*there);
         }
-        if (const auto here = find_link_on_host(address, host)) return move_link(context, address, *here);
+        if (const auto here = find_link_on_host(address, context.host)) return move_link(context, address, *here);
     }
     refuse_device(address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
 }
@@ -71,8 +68,7 @@ Link follow_rdma(const AddContext& context, const base::BusAddress& address) {
 void conclude_device(const AddContext& context, const Link& link, const std::optional<FoundVf>& vf, Conclusion& end) {
     conclude_link(link, end);
     if (link.kind != "ipoib") return;
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    const auto pf = vf ? kernel::find_link(route, vf->id.pf_ifindex) : std::nullopt;
+    const auto pf = vf ? kernel::find_link(context.host, vf->id.pf_ifindex) : std::nullopt;
     const Link now = kernel::find_link(context.pod.route, link.ifindex).value_or(link);
     end.interface.mtu = mtu_of_device_when_joined(now, pf ? &*pf : nullptr);
 }
@@ -190,16 +186,16 @@ constinit const Kind kMoveLinkStep{.find = find_move_link, .make = make_move_lin
 constinit const Kind kFollowLinkStep{.find = find_follow_link, .make = make_follow_link};
 
 std::optional<Link> move_into_pod(const AddContext& context, const Link& link,
-                                  const std::optional<base::MacAddress>& mac, Socket& host) {
+                                  const std::optional<base::MacAddress>& mac) {
     const base::InterfaceName name = context.request.ifname();
     const std::string& ifname = name.to_string();
     // The kernel refuses a new name that is already an alternative name of the interface.
     if (std::find(link.altnames.begin(), link.altnames.end(), ifname) != link.altnames.end())
-        kernel::remove_altname(host, link.ifindex, ifname);
+        kernel::remove_altname(context.host, link.ifindex, ifname);
     kernel::LinkChange change{.mac = mac, .mtu = context.config.mtu, .state = kernel::AdminState::down};
     if (link.name != ifname) change.name = name;
     change.netns = &context.pod.netns;
-    kernel::change_link(host, link.ifindex, change);
+    kernel::change_link(context.host, link.ifindex, change);
     return kernel::find_link(context.pod.route, name);
 }
 

@@ -37,8 +37,7 @@ void require_free_names(const std::string& device, const kernel::Link& link, con
 /// Moves the link from the host into the pod and renames it. It is down there. nullopt if it is not in the pod
 /// afterwards.
 [[nodiscard]] std::optional<kernel::Link> move_into_pod(const AddContext& context, const kernel::Link& link,
-                                                        const std::optional<base::MacAddress>& mac,
-                                                        kernel::Socket& host);
+                                                        const std::optional<base::MacAddress>& mac);
 
 /// Puts the moved interface into the result.
 void conclude_link(const kernel::Link& link, Conclusion& end);

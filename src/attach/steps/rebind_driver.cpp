@@ -50,13 +50,12 @@ bool has_guids(const BusAddress& address, const RebindDriver& step, const Revert
 /// creates. The lock is held until then, because they get the lowest free numbers when the driver creates them.
 RdmaDevices rebind(const BusAddress& address, const std::string& driver, const AddContext& context) {
     constexpr std::chrono::seconds kTimeout{20};
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     Socket rdma = Socket::open(kernel::Protocol::rdma, context.deadline);
     const base::FileLock lock = context.attachment.records.lock_rdma(context.deadline);
     const std::vector<std::string> uverbs = list_uverbs(find_rdma_devices(address, rdma), rdma);
     kernel::bind_anew(address, driver);
-    auto made =
-        wait_for_devices(address, {.link = true, .rdma_devices = 1}, route, &rdma, context.deadline.at_most(kTimeout));
+    auto made = wait_for_devices(address, {.link = true, .rdma_devices = 1}, context.host, &rdma,
+                                 context.deadline.at_most(kTimeout));
     if (!made)
         refuse_device(address,
                       fmt::format("has no RDMA device or no IPoIB interface {} s after driver {} was bound again for "

@@ -51,17 +51,16 @@ std::optional<Link> find_link_of(const SetRepresentor& step, kernel::Socket& rou
 /// Brings the representor up, and raises its MTU to the configured one. Never lowers the MTU: a bridge takes the
 /// smallest MTU of its ports (br_mtu_auto_adjust()). If the representor is not a port of a bridge or the like, IPv6 is
 /// disabled on it, because the host would otherwise accept what the pod sends, router advertisements for example.
-void set_up_representor(FoundRepresentor& representor, const config::Config& config, const base::Deadline& deadline) {
+void set_up_representor(FoundRepresentor& representor, const AddContext& context) {
     kernel::LinkChange change;
-    if (representor.mtu) change.mtu = config.mtu;
+    if (representor.mtu) change.mtu = context.config.mtu;
     if (representor.was_down) change.state = kernel::AdminState::up;
     if (!change.mtu && !change.state) return;
     const unsigned ifindex = representor.link.ifindex;
     base::in_context(fmt::format("representor {}", quoted(representor.link.name)), [&] {
         if (representor.had_ipv6) switch_ipv6(representor.link, false);
-        kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-        kernel::change_link(route, ifindex, change);
-        if (auto now = kernel::find_link(route, ifindex)) representor.link = *std::move(now);
+        kernel::change_link(context.host, ifindex, change);
+        if (auto now = kernel::find_link(context.host, ifindex)) representor.link = *std::move(now);
     });
 }
 
@@ -94,9 +93,7 @@ public:
                                                : fmt::format("set its representor {}{}", quoted(name_), text));
     }
 
-    void apply(const AddContext& context, Progress& /*progress*/) override {
-        set_up_representor(found_, context.config, context.deadline);
-    }
+    void apply(const AddContext& context, Progress& /*progress*/) override { set_up_representor(found_, context); }
 
     /// Names the representor in the result, for whoever connects it on the host.
     void conclude(const AddContext& /*context*/, const Progress& /*progress*/, Conclusion& end) const override {

@@ -31,6 +31,7 @@ struct AddContext {
     const config::Config& config;
     const Attachment& attachment;
     PodSide& pod;
+    kernel::Socket& host; // routing socket of the host's namespace
     const base::Deadline& deadline;
 
     [[nodiscard]] const base::Logger& log() const { return attachment.node.log; }
@@ -43,7 +44,7 @@ struct PlanContext {
     const state::AttachmentStore& records;
     const base::Logger& log;
     const base::Deadline& deadline;
-    kernel::Socket& host;                        // routing socket of the host's namespace
+    kernel::Socket& host;                        // see AddContext
     const AddContext* add = nullptr;             // null for STATUS
     const kernel::Link* locked_parent = nullptr; // if ADD has locked one
 };

@@ -92,8 +92,7 @@ void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::
 std::optional<kernel::VfSettings> settings_to_keep(const FoundVf& vf, const std::optional<kernel::Link>& link,
                                                    const AddContext& context) {
     // A driver may have changed more than was requested, some of it when the VF came up.
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const auto present = kernel::find_vf(route, vf.id);
+    const auto present = kernel::find_vf(context.host, vf.id);
     if (!present) return std::nullopt;
     kernel::VfSettings kept = kernel::difference(kernel::without_port_speed(*present, vf.id),
                                                  wanted_settings(context.request, context.config));
@@ -127,8 +126,7 @@ public:
 
     void apply(const AddContext& context, Progress& /*progress*/) override {
         if (vf_.changes.empty()) return;
-        Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-        apply_settings(vf_, address_, route, context.log());
+        apply_settings(vf_, address_, context.host, context.log());
     }
 
     void conclude(const AddContext& context, const Progress& /*progress*/, Conclusion& end) const override {

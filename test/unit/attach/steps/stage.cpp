@@ -45,7 +45,7 @@ Stage::Stage(const std::string& members, const std::string& plugins)
     : inside_host_(host_.netns), directory_(make_directory()), node_(directory_, base::Logger(base::LogLevel::error)),
       request_(request_with(members, plugins, pod_.netns)), config_(config::parse_config(request_.conf)),
       attachment_(request_, node_), side_(open_pod_side(request_, kernel::test::soon())),
-      deadline_(kernel::test::soon()), context_{request_, config_, attachment_, side_, deadline_},
+      deadline_(kernel::test::soon()), context_{request_, config_, attachment_, side_, host_.route, deadline_},
       record_(begin_record(request_, node_, identify(request_.netns_path, side_.netns))) {
     record_.attach = config_.kind();
 }
