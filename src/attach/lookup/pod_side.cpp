@@ -30,6 +30,11 @@ bool is_gone(const base::Error& error) {
 
 } // namespace
 
+kernel::Socket* PodSide::find_rdma(const base::Deadline& deadline) {
+    if (!rdma) rdma = kernel::Socket::find_rdma_in(netns, deadline);
+    return rdma ? &*rdma : nullptr;
+}
+
 kernel::Netns open_pod_netns(const cni::Request& request) {
     try {
         kernel::Netns netns = kernel::get_netns(request.netns_path);

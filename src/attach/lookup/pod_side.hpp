@@ -6,12 +6,18 @@
 #include <rdmanet/kernel/netlink_socket.hpp>
 #include <rdmanet/kernel/netns.hpp>
 
+#include <optional>
+
 namespace rdmanet::attach {
 
-/// The pod's namespace and a routing socket in it.
+/// The pod's namespace and sockets in it.
 struct PodSide {
     kernel::Netns netns;
     kernel::Socket route;
+    std::optional<kernel::Socket> rdma{};
+
+    /// Opens `rdma` at the first call. nullptr if this kernel has no RDMA. Throws base::SystemError.
+    [[nodiscard]] kernel::Socket* find_rdma(const base::Deadline& deadline);
 };
 
 /// The namespace that CNI_NETNS names. Throws CniError if it does not exist, is not a network namespace, or is our

@@ -116,14 +116,14 @@ std::optional<kernel::RdmaPort> port_for_gids(kernel::Socket& rdma, const RdmaDe
     return port || devices.empty() ? port : first_port(rdma, devices.front());
 }
 
-void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
+void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices, PodSide& pod,
                           const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
                           const base::Logger& log, const base::Deadline& deadline) {
     if (!policy.wait_for_gids || devices.empty() || addresses.empty()) return;
-    auto inside = kernel::Socket::find_rdma_in(pod, deadline);
-    const auto port = inside ? port_for_gids(*inside, devices, link, &pod) : std::nullopt;
+    kernel::Socket* const inside = pod.find_rdma(deadline);
+    const auto port = inside != nullptr ? port_for_gids(*inside, devices, link, &pod.netns) : std::nullopt;
     if (!port) return;
-    const kernel::NetnsSysfs sysfs(pod);
+    const kernel::NetnsSysfs sysfs(pod.netns);
     wait_for_gids(policy, *port, link.name, addresses, log, {}, sysfs.path("class/infiniband"));
 }
 

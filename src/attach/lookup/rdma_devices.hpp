@@ -1,6 +1,7 @@
 // The RDMA devices of a bus device, on the host or in a pod.
 #pragma once
 
+#include "pod_side.hpp"
 #include "shared_rdma.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
@@ -65,7 +66,7 @@ void require_mode(const config::RdmaPolicy& policy, const std::string& network, 
 
 /// As wait_for_gids(), for an interface in the pod that has these RDMA devices. Not for InfiniBand, where GIDs belong
 /// to the port and not to addresses.
-void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
+void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices, PodSide& pod,
                           const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
                           const base::Logger& log, const base::Deadline& deadline);
 

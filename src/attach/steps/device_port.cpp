@@ -61,11 +61,11 @@ void require_active_port_before(FoundDevice& device, const config::Config& confi
         device.awaits_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
 }
 
-void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, const kernel::Netns& pod,
+void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, PodSide& pod,
                                 const Link& link, const base::Logger& log, const base::Deadline& deadline) {
-    auto inside = Socket::find_rdma_in(pod, deadline);
-    if (!inside) return;
-    const auto port = find_port_of(*inside, devices, link, &pod);
+    Socket* const inside = pod.find_rdma(deadline);
+    if (inside == nullptr) return;
+    const auto port = find_port_of(*inside, devices, link, &pod.netns);
     if (port) require_active_port(policy, wait_for_active(*inside, *port, policy, deadline), link.name, log);
 }
 

@@ -12,6 +12,8 @@
 
 #include "findings.hpp"
 
+#include "lookup/pod_side.hpp"
+
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/config/config.hpp>
@@ -28,7 +30,7 @@ void require_active_port_before(FoundDevice& device, const config::Config& confi
                                 const base::Logger& log, const base::Deadline& deadline);
 
 /// The check after the interface came up in the pod. Waits for its port.
-void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, const kernel::Netns& pod,
+void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, PodSide& pod,
                                 const kernel::Link& link, const base::Logger& log, const base::Deadline& deadline);
 
 } // namespace rdmanet::attach
