@@ -59,7 +59,7 @@ many() {
 # Runs in the guest's own network namespace, which has the NIC.
 devices() {
 	if [[ -n ${RDMANET_HARNESS_GUEST-} ]]; then
-		"$build/test/bench/vf_bench" "$@"
+		"$build/test/bench/vf_bench" "$build/test/bench/minimal_vf" "$@"
 	else
 		echo "VF ADD and DEL are not measured here, because they need the guest's software NIC: test/bench/run.sh --guest"
 	fi
