@@ -194,9 +194,11 @@ std::optional<std::string> uplink_of(const PciAddress& pf) {
 
 std::map<unsigned, std::string> representors_of(const PciAddress& pf) {
     std::map<unsigned, std::string> names;
+    const std::vector<std::string> netdevs = netdevs_of(pf);
+    if (netdevs.size() < 2) return names; // the uplink alone, outside of switchdev mode
     const std::string of_uplink = switch_of_uplink(pf);
     if (of_uplink.empty()) return names;
-    for (const std::string& name : netdevs_of(pf)) {
+    for (const std::string& name : netdevs) {
         const base::UniqueFd directory = directory_of_netdev(pf, name);
         const auto vf = directory ? vf_of(line_in(directory, "phys_port_name")) : std::nullopt;
         if (vf && switch_of(directory) == of_uplink) names.emplace(*vf, name);

@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/device.hpp>
 
 #include <rdma/rdma_netlink.h>
 
@@ -39,13 +40,32 @@ std::string_view physical_state_text(std::uint8_t state) {
     return texts[state < std::size(texts) ? state : 0];
 }
 
-/// The ports, of all devices, with a net device in the socket's namespace.
-std::vector<RdmaPort> list_ports_with_netdev(Socket& rdma) {
+/// The ports of these devices with a net device in the socket's namespace.
+std::vector<RdmaPort> list_ports_with_netdev(Socket& rdma, const std::vector<RdmaDevice>& devices) {
     std::vector<RdmaPort> found;
-    for (const RdmaDevice& device : list_rdma_devices(rdma))
+    for (const RdmaDevice& device : devices)
         for (RdmaPort& port : list_rdma_ports(rdma, device))
             if (port.netdev_ifindex) found.push_back(std::move(port));
     return found;
+}
+
+/// Those of the device that the link is a net device of.
+std::vector<RdmaDevice> devices_beside(const Link& link, const std::vector<RdmaDevice>& all) {
+    const auto address = bus_address_of(link.parent_device);
+    const auto names = address ? rdma_devices_of(*address) : std::vector<std::string>{};
+    std::vector<RdmaDevice> beside;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(beside), [&](const RdmaDevice& device) {
+        return std::find(names.begin(), names.end(), device.name) != names.end();
+    });
+    return beside;
+}
+
+/// The active port of the link's own device. A look at the ports of all devices takes a request for each, and a node may
+/// have a hundred VFs.
+std::optional<RdmaPort> find_own_active_port(Socket& rdma, const Link& link, const std::vector<RdmaDevice>& all) {
+    for (RdmaPort& port : list_ports_with_netdev(rdma, devices_beside(link, all)))
+        if (port.netdev_ifindex == link.ifindex && port.is_active()) return std::move(port);
+    return std::nullopt;
 }
 
 } // namespace
@@ -150,7 +170,9 @@ std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device) tr
 }
 
 std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link) {
-    const std::vector<RdmaPort> ports = list_ports_with_netdev(rdma);
+    const std::vector<RdmaDevice> devices = list_rdma_devices(rdma);
+    if (auto own = find_own_active_port(rdma, link, devices)) return own;
+    const std::vector<RdmaPort> ports = list_ports_with_netdev(rdma, devices);
     std::optional<Socket> route; // most parents are physical and need none
     std::vector<Link> level{link};
     // Interfaces are stacked at most eight deep (linux/netdevice.h, MAX_NEST_DEV).
