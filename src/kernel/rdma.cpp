@@ -60,8 +60,8 @@ std::vector<RdmaDevice> devices_beside(const Link& link, const std::vector<RdmaD
     return beside;
 }
 
-/// The active port of the link's own device. A look at the ports of all devices takes a request for each, and a node may
-/// have a hundred VFs.
+/// The active port of the link's own device. A look at the ports of all devices takes a request for each, and a node
+/// may have a hundred VFs.
 std::optional<RdmaPort> find_own_active_port(Socket& rdma, const Link& link, const std::vector<RdmaDevice>& all) {
     for (RdmaPort& port : list_ports_with_netdev(rdma, devices_beside(link, all)))
         if (port.netdev_ifindex == link.ifindex && port.is_active()) return std::move(port);
