@@ -31,20 +31,3 @@ function(late_library name library target)
   endif()
   target_link_libraries(${name} INTERFACE ${late} ${ARGN})
 endfunction()
-
-# finish_static(TARGET): the steps behind the linker. They move the relocations of sections ".late.*" out of the executable's
-# table into one that base::start_late_parts() reads, answer what the C library would ask the processor, and strip the symbols,
-# which the second step needs.
-function(finish_static target)
-  if(NOT RDMANET_STATIC)
-    return()
-  endif()
-  if(NOT CMAKE_CROSSCOMPILING)
-    foreach(step late_relocations cache_sizes)
-      add_executable(${step} ${CMAKE_SOURCE_DIR}/cmake/${step}.cpp)
-      add_dependencies(${target} ${step})
-      add_custom_command(TARGET ${target} POST_BUILD COMMAND ${step} $<TARGET_FILE:${target}> VERBATIM)
-    endforeach()
-  endif()
-  add_custom_command(TARGET ${target} POST_BUILD COMMAND ${CMAKE_STRIP} $<TARGET_FILE:${target}> VERBATIM)
-endfunction()

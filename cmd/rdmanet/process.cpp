@@ -24,7 +24,7 @@ void occupy_standard_descriptors() noexcept {
 }
 
 /// A call needs about 400 KiB for some milliseconds. So the C library gets them at once, and gives back none: otherwise
-/// it asks the kernel eight times.
+/// it asks the kernel about four times.
 void take_memory_at_once() noexcept {
     constexpr int kBytes = 512 << 10;
     (void)::mallopt(M_TOP_PAD, kBytes);

@@ -18,22 +18,19 @@ namespace {
 using base::quoted;
 using base::SystemError;
 
-std::string_view path_of(Sysctl sysctl) {
+std::string_view name_of(Sysctl sysctl) {
     switch (sysctl) {
-    case Sysctl::arp_notify: return "ipv4/arp_notify";
-    case Sysctl::disable_ipv6: return "ipv6/disable_ipv6";
-    case Sysctl::keep_addr_on_down: return "ipv6/keep_addr_on_down";
-    case Sysctl::optimistic_dad: return "ipv6/optimistic_dad";
-    case Sysctl::use_optimistic: return "ipv6/use_optimistic";
-    case Sysctl::ndisc_notify: return "ipv6/ndisc_notify";
+    case Sysctl::disable_ipv6: return "disable_ipv6";
+    case Sysctl::keep_addr_on_down: return "keep_addr_on_down";
+    case Sysctl::optimistic_dad: return "optimistic_dad";
+    case Sysctl::use_optimistic: return "use_optimistic";
+    case Sysctl::ndisc_notify: return "ndisc_notify";
     }
     throw base::Error("no such sysctl");
 }
 
 std::string file_of(const base::InterfaceName& interface, Sysctl sysctl) {
-    const std::string& name = interface.to_string();
-    const std::string_view path = path_of(sysctl); // FAMILY/NAME
-    return fmt::format("/proc/sys/net/{}/conf/{}{}", path.substr(0, 4), name, path.substr(4));
+    return fmt::format("/proc/sys/net/ipv6/conf/{}/{}", interface.to_string(), name_of(sysctl));
 }
 
 } // namespace

@@ -106,11 +106,6 @@ AtOnce add_at_once(const Pods& pods, const std::string& plugin, const std::strin
     return times;
 }
 
-std::string our_config(const std::string& parent, const std::string& more = {}) {
-    return concat(R"({"cniVersion":"1.1.0","name":"bench","type":"rdmanet","attach":"macvlan","master":")", parent,
-                  R"(",)", more, R"("ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})");
-}
-
 /// The key of GC that names all of them.
 std::string valid_attachments(const Pods& pods) {
     std::string list;
@@ -135,7 +130,7 @@ void measure_commands(const std::string& parent, const Pods& pods, unsigned roun
     Series gc = command_series("gc");
     Series check = command_series("check");
     Series cni_gc = cni_series(
-        binary(), BenchDirectory::file_with("gc.json", our_config(parent, valid_attachments(pods))), "", {"GC"});
+        binary(), BenchDirectory::file_with("gc.json", macvlan_config(parent, valid_attachments(pods))), "", {"GC"});
     measure({&state, &gc, &check, &cni_gc}, std::min(rounds, kMostRounds));
     const std::string of_all = concat(" of ", pods.count(), " attachments");
     print_time(concat("state", of_all), time_of(state), kGoal);
@@ -146,7 +141,7 @@ void measure_commands(const std::string& parent, const Pods& pods, unsigned roun
 
 /// Measures the node without attachments before and after, because the machine may become slower or faster meanwhile.
 void measure_many(const std::string& minimal, const std::string& parent, unsigned rounds, unsigned attachments) {
-    const std::string config = our_config(parent);
+    const std::string config = macvlan_config(parent);
     const std::string file = BenchDirectory::file_with("ours.json", config);
     const Pod pod("bench-pod");
     Series without = cni_series(binary(), file, pod.path());
@@ -174,7 +169,7 @@ void measure_many(const std::string& minimal, const std::string& parent, unsigne
 void measure_at_once(const std::string& parent, unsigned adds) {
     const std::string debian = concat(kCniPath, "/macvlan");
     const Pods pods("bench-once-", adds);
-    const AtOnce ours = add_at_once(pods, binary(), our_config(parent));
+    const AtOnce ours = add_at_once(pods, binary(), macvlan_config(parent));
     print_time(concat("slowest of ", adds, " ADDs at once"), ours.slowest, 2'000'000);
     if (!std::filesystem::exists(debian)) {
         std::printf("%s is missing (Debian package containernetworking-plugins)\n", debian.c_str());

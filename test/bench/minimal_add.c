@@ -4,6 +4,8 @@
 //   minimal_add ADD|DEL NETNS_PATH PARENT_NAME     interface net1, address 10.97.0.1/16
 #include "minimal_requests.h"
 
+static const uint8_t mac[6] = {0x02, 0x10, 0x20, 0x30, 0x40, 0x50};
+
 static void add_link(int fd, unsigned parent, int netns)
 {
 	struct ifinfomsg *link = begin(RTM_NEWLINK, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, sizeof *link);

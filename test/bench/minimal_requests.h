@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define POD_INTERFACE "net1"
-static const uint8_t mac[6] = {0x02, 0x10, 0x20, 0x30, 0x40, 0x50};
 static const uint8_t address[4] = {10, 97, 0, 1};
 
 static struct {

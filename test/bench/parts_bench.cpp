@@ -31,7 +31,6 @@ struct Part {
 };
 
 constexpr std::size_t kStart = 0;
-constexpr std::size_t kMain = 1;
 
 const std::vector<Part> kParts{
     {"start: until main", {}},
@@ -201,7 +200,7 @@ int run(unsigned rounds) {
     const BenchDirectory files;
     const VethParent parent("bench0");
     const Pod pod("bench-pod");
-    const std::string config = macvlan_config(parent.name());
+    const std::string config = BenchDirectory::file_with("ours.json", macvlan_config(parent.name()));
     Series ours = cni_series(binary(), config, pod.path());
     const Series version = cni_series(binary(), config, pod.path(), {"VERSION"});
     pin_to_one_processor();

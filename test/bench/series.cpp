@@ -144,10 +144,9 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-std::string macvlan_config(const std::string& parent) {
-    return BenchDirectory::file_with(
-        "ours.json", concat(R"({"cniVersion":"1.1.0","name":"bench","type":"rdmanet","attach":"macvlan","master":")",
-                            parent, R"(","ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
+std::string macvlan_config(const std::string& parent, const std::string& more) {
+    return concat(R"({"cniVersion":"1.1.0","name":"bench","type":"rdmanet","attach":"macvlan","master":")", parent,
+                  R"(",)", more, R"("ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})");
 }
 
 double time_of(const Series& series, std::size_t which) {

@@ -48,8 +48,8 @@ void pin_to_one_processor();
 /// Calls of `plugin` for an interface net1, with the configuration in a file.
 [[nodiscard]] Series cni_series(const std::string& plugin, const std::string& config, const std::string& netns,
                                 const std::vector<std::string>& commands = {"ADD", "DEL"});
-/// Path of a new file with a network of macvlan children and addresses of the built-in allocator.
-[[nodiscard]] std::string macvlan_config(const std::string& parent);
+/// A network of macvlan children with addresses of the built-in allocator. `more`: members, each with a comma behind.
+[[nodiscard]] std::string macvlan_config(const std::string& parent, const std::string& more = {});
 /// Calls of the C program that only sends the same netlink requests.
 [[nodiscard]] Series minimal_series(const std::string& program, const std::string& netns, const std::string& parent);
 /// Members of a configuration with Debian's allocator host-local.

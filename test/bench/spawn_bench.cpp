@@ -25,7 +25,7 @@ int run(const std::string& empty, const std::string& minimal, unsigned rounds) {
     const BenchDirectory files;
     const VethParent parent("bench0");
     const Pod pod("bench-pod");
-    const std::string our_config = macvlan_config(parent.name());
+    const std::string our_config = BenchDirectory::file_with("ours.json", macvlan_config(parent.name()));
     const std::string debian_config = BenchDirectory::file_with(
         "debian.json", concat(R"({"cniVersion":"1.0.0","name":"bench","type":"macvlan","mode":"bridge","master":")",
                               parent.name(), R"(",)", host_local("10.95.0.0/16"), '}'));

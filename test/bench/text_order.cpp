@@ -123,7 +123,7 @@ int run() {
     const BenchDirectory files;
     const VethParent parent("bench0");
     const Pod pod("bench-pod");
-    const std::string config = macvlan_config(parent.name());
+    const std::string config = BenchDirectory::file_with("ours.json", macvlan_config(parent.name()));
     const std::vector<Section> sections = read_map(concat(binary(), ".map"));
     Series warm_up = cni_series(binary(), config, pod.path());
     measure({&warm_up}, 1);

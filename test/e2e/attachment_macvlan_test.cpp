@@ -39,6 +39,16 @@ TEST_CASE("a macvlan child has mode bridge and its parent's MTU by default", "[m
     CHECK(attached.end() == "");
 }
 
+TEST_CASE("a child with an IPv4 address announces it when its link goes up or gets another MAC", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    for (const auto& [range, announces] : {std::pair{"10.69.0.0/24", "1"}, {"fd69::/64", "0"}}) {
+        INFO(range);
+        const AttachedStage attached(concat("'master':'par0',", ipam(range)));
+        CHECK(attached.stage.pod.run("sysctl -n net.ipv4.conf.net1.arp_notify") == concat(announces, "\n"));
+        CHECK(attached.end() == "");
+    }
+}
+
 TEST_CASE("the pod's interface may share its name with an interface of the host", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent namesake("net1");

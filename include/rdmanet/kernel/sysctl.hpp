@@ -1,4 +1,4 @@
-// Settings of one interface under /proc/sys/net (Documentation/networking/ip-sysctl.rst).
+// Settings of IPv6 of one interface under /proc/sys/net/ipv6 (Documentation/networking/ip-sysctl.rst).
 #pragma once
 
 #include <rdmanet/base/interface_name.hpp>
@@ -11,7 +11,6 @@
 namespace rdmanet::kernel {
 
 enum class Sysctl : std::uint8_t {
-    arp_notify,        // 1: gratuitous ARP when the link or its address changes
     disable_ipv6,      // 1: no IPv6 on the interface
     keep_addr_on_down, // 1: IPv6 addresses survive "link down"
     optimistic_dad,    // 1: IFA_F_OPTIMISTIC has an effect, and link-local addresses have it (RFC 4429)

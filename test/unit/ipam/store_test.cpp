@@ -65,6 +65,29 @@ TEST_CASE_METHOD(StoreFixture, "all claims are granted or none") {
     CHECK(faults().empty());
 }
 
+TEST_CASE_METHOD(StoreFixture, "one transaction is enough for a new attachment of a new pod with free addresses") {
+    const auto at_once = [&](const Owner& who, const std::vector<Claim>& claims) {
+        const auto granted = store.reserve_at_once(who, claims, soon());
+        return granted ? text_of(granted->leases) : "no";
+    };
+    Claim small = resting(claim("10.0.0.0/31"), 60);
+    small.resting = ipam::Resting::left_alone;
+    CHECK(at_once(owner("a", "web"), {small}) == "10.0.0.0/31");
+    CHECK(text_of(store.find(owner("a").key, soon())) == "10.0.0.0/31");
+
+    CHECK(at_once(owner("a", "web"), {small}) == "no");                     // holds a lease
+    CHECK(at_once(owner("b", "web"), {small}) == "no");                     // the pod has a predecessor
+    CHECK(at_once(owner("b"), {wanting(small, "10.0.0.0")}) == "no");       // taken
+    CHECK(at_once(owner("b"), {claim("fd00::/64"), small, small}) == "no"); // one is missing
+    CHECK(store.list_all(soon()).size() == 1);
+
+    CHECK(at_once(owner("b"), {small}) == "10.0.0.1/31");
+    CHECK(release(owner("b")) == "10.0.0.1/31");
+    CHECK(at_once(owner("c"), {small}) == "no"); // only a resting address is left
+    CHECK(reserve(owner("c"), {claim("10.0.0.0/31")}) == "10.0.0.1/31");
+    CHECK(faults().empty());
+}
+
 TEST_CASE_METHOD(StoreFixture, "a requested address is set aside before the lowest ones are given") {
     CHECK(reserve(owner("a"), {claim("10.0.0.0/24"), wanting(claim("10.0.0.0/24"), "10.0.0.0")}) ==
           "10.0.0.1/24 10.0.0.0/24");

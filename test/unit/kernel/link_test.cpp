@@ -2,6 +2,8 @@
 
 #include "fixture.hpp"
 
+#include <rdmanet/base/file.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <linux/if.h>
@@ -56,6 +58,20 @@ TEST_CASE("links are found by name and number") {
     CHECK_FALSE(find_link(host.route, 0));
     CHECK_FALSE(find_link_by_altname(host.route, "no-such-alternative-name"));
     CHECK_FALSE(find_link_by_altname(host.route, std::string(500, 'x')));
+}
+
+TEST_CASE("an interface announces its IPv4 addresses from a request on") {
+    NEEDS_NETNS();
+    Host host;
+    const auto arp_notify = [&] {
+        const NetnsScope scope(host.netns);
+        return base::read_file("/proc/sys/net/ipv4/conf/parent0/arp_notify", 64);
+    };
+    REQUIRE(arp_notify() == "0\n");
+    change_link(host.route, host.parent.ifindex, {.announces_ipv4 = true});
+    CHECK(arp_notify() == "1\n");
+    change_link(host.route, host.parent.ifindex, {.state = AdminState::down});
+    CHECK(arp_notify() == "1\n");
 }
 
 TEST_CASE("an interface can send when it has a carrier and a queueing discipline") {

@@ -12,19 +12,22 @@ using test::ifname;
 TEST_CASE("sysctls belong to the thread's network namespace") {
     NEEDS_NETNS();
     const test::Host host;
-    CHECK_FALSE(find_sysctl(ifname("parent0"), Sysctl::arp_notify));
-    CHECK(write_sysctl(ifname("parent0"), Sysctl::arp_notify, 1) == Written::no_such_sysctl);
+    CHECK_FALSE(find_sysctl(ifname("parent0"), Sysctl::ndisc_notify));
+    CHECK(write_sysctl(ifname("parent0"), Sysctl::ndisc_notify, 1) == Written::no_such_sysctl);
     const NetnsScope scope(host.netns);
-    CHECK(find_sysctl(ifname("parent0"), Sysctl::arp_notify) == 0);
-    CHECK(write_sysctl(ifname("parent0"), Sysctl::arp_notify, 1) == Written::yes);
-    CHECK(find_sysctl(ifname("parent0"), Sysctl::arp_notify) == 1);
+    NEEDS(find_sysctl(ifname("lo"), Sysctl::disable_ipv6).has_value(), "IPv6");
+    CHECK(find_sysctl(ifname("parent0"), Sysctl::ndisc_notify) == 0);
+    CHECK(write_sysctl(ifname("parent0"), Sysctl::ndisc_notify, 1) == Written::yes);
+    CHECK(find_sysctl(ifname("parent0"), Sysctl::ndisc_notify) == 1);
 }
 
 TEST_CASE("every sysctl exists") {
     NEEDS_NETNS();
     const test::Host host;
     const NetnsScope scope(host.netns);
-    for (const Sysctl sysctl : {Sysctl::arp_notify, Sysctl::disable_ipv6, Sysctl::keep_addr_on_down}) {
+    NEEDS(find_sysctl(ifname("lo"), Sysctl::disable_ipv6).has_value(), "IPv6");
+    for (const Sysctl sysctl : {Sysctl::disable_ipv6, Sysctl::keep_addr_on_down, Sysctl::optimistic_dad,
+                                Sysctl::use_optimistic, Sysctl::ndisc_notify}) {
         INFO(static_cast<int>(sysctl));
         CHECK(find_sysctl(ifname("parent0"), sysctl));
     }
@@ -36,7 +39,8 @@ TEST_CASE("an interface name with a dot is one directory") {
     change_link(host.route, host.parent.ifindex, {.name = {}, .mac = {}, .mtu = {}, .state = AdminState::down});
     change_link(host.route, host.parent.ifindex, {.name = ifname("eth0.5"), .mac = {}, .mtu = {}, .state = {}});
     const NetnsScope scope(host.netns);
-    CHECK(find_sysctl(ifname("eth0.5"), Sysctl::arp_notify) == 0);
+    NEEDS(find_sysctl(ifname("lo"), Sysctl::disable_ipv6).has_value(), "IPv6");
+    CHECK(find_sysctl(ifname("eth0.5"), Sysctl::ndisc_notify) == 0);
 }
 
 TEST_CASE("IPv6 is switched on if it was off") {
