@@ -133,6 +133,49 @@ TEST_CASE("the VF returns to the host, whatever happened to the pod's namespace"
     CHECK(node.difference() == "");
 }
 
+TEST_CASE("a VF returns even if its names on the host and in the pod are taken", "[sriov][del]") {
+    NEEDS_VFS();
+    NEEDS(kernel_has("dummy"), "dummy");
+    const VfNode vfs;
+    const std::string netdev = vfs.netdev(0);
+    const Pod pod("pod");
+    const UnchangedNode node;
+    struct Taken {
+        std::vector<std::string> names;
+        std::string name_after;
+    };
+    for (const Taken& taken : {Taken{{"net1"}, netdev}, Taken{{netdev}, "net1"}, Taken{{netdev, "net1"}, "rdmanet"}}) {
+        INFO(taken.name_after);
+        PluginCall call = vf_call(vfs, pod, 0);
+        (void)add(call);
+        for (const std::string& name : taken.names) shell(concat("ip link add ", name, " type dummy"));
+        call.command = "DEL";
+        const ProcessResult deleted = call.run();
+        CHECK(deleted.exit_status == 0);
+        const std::string now = shell(concat("ls /sys/bus/pci/devices/", vfs.vf(0), "/net"));
+        CHECK_THAT(now, StartsWith(taken.name_after));
+        if (taken.name_after == netdev)
+            CHECK(deleted.err == "");
+        else
+            CHECK_THAT(deleted.err, Names(vfs.vf(0), "another interface now has its name", netdev, "rename"));
+        for (const std::string& name : taken.names) shell(concat("ip link delete ", name));
+        if (taken.name_after != netdev) shell(concat("ip link set ", now.substr(0, now.size() - 1), " name ", netdev));
+        CHECK(node.difference() == "");
+    }
+}
+
+TEST_CASE("a VF gets its name back although the pod has made that an alternative name of it", "[sriov][del]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const PluginCall call = vf_call(vfs, pod, 0);
+    (void)add(call);
+    pod.run(concat("ip link property add dev net1 altname ", vfs.netdev(0)));
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
 TEST_CASE("DEL succeeds if the VF has left the machine", "[sriov][del]") {
     NEEDS_VFS();
     const VfStage stage;

@@ -45,18 +45,25 @@ bool has_network_driver(const BusAddress& address) {
     return !driver.empty() && !is_user_space_driver(driver);
 }
 
-std::string move_to_host(const Link& link, Socket& inside, Socket& outside, const kernel::Netns& home) {
-    kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
+// Each rename waits for RCU (dev_change_name(), net/core/dev.c). In the request that moves, it waits less.
+std::string move_to_host(const Link& link, const std::string& name, Socket& inside, Socket& outside,
+                         const kernel::Netns& home) {
     remove_taken_altnames(link, inside, outside);
+    kernel::LinkChange change{.state = kernel::AdminState::down, .netns = &home};
+    if (link.name != name) change.name = base::InterfaceName::parse(name);
     try {
-        kernel::change_link(inside, link.ifindex, {.netns = &home});
-        return link.name;
+        kernel::change_link(inside, link.ifindex, change);
+        return change.name ? name : link.name;
     } catch (const kernel::NetlinkError& error) {
         if (error.errno_value() != EEXIST) throw;
-        std::string unlikely = fmt::format("{}{}", kNameOnReturn, link.ifindex);
-        kernel::change_link(inside, link.ifindex, {.name = base::InterfaceName::parse(unlikely), .netns = &home});
-        return unlikely;
     }
+    // The kernel moves before it renames. So it refuses the move only if both names are taken (do_setlink(),
+    // net/core/rtnetlink.c).
+    if (!kernel::find_link(inside, link.ifindex)) return link.name;
+    std::string unlikely = fmt::format("{}{}", kNameOnReturn, link.ifindex);
+    change.name = base::InterfaceName::parse(unlikely);
+    kernel::change_link(inside, link.ifindex, change);
+    return unlikely;
 }
 
 bool end_by_unbinding(const BusAddress& address, const RevertContext& context) {

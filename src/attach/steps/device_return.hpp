@@ -46,10 +46,10 @@ auto wait_for_return(const RevertContext& context, const Find& find) -> decltype
 /// A link that cannot have its pod's name on the host gets this name, followed by a number.
 inline constexpr std::string_view kNameOnReturn = "rdmanet";
 
-/// Takes the link down and moves it from the pod to the host. Returns its name there: the pod's, or another one if
-/// that is taken. restore_link() restores the name from before the pod.
-std::string move_to_host(const kernel::Link& link, kernel::Socket& inside, kernel::Socket& outside,
-                         const kernel::Netns& home);
+/// Takes the link down and moves it from the pod to the host. `name` is what the host called it before; empty if that
+/// is not known. Returns its name there: `name`, or if that is taken the pod's, or another one if both are.
+std::string move_to_host(const kernel::Link& link, const std::string& name, kernel::Socket& inside,
+                         kernel::Socket& outside, const kernel::Netns& home);
 
 /// Unbinds the driver, which ends the net and RDMA devices in whatever namespace the pod hid them. Only for a function
 /// that will be reset, or whose driver will be bound again: it loses its driver anyway. Returns false if it must not

@@ -172,7 +172,7 @@ void MoveInterface::revert(const RevertContext& context) const {
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
         if (const auto link = find_inside(inside, *this)) {
-            const std::string name = move_to_host(*link, inside, outside, kernel::Netns::current());
+            const std::string name = move_to_host(*link, before.name, inside, outside, kernel::Netns::current());
             const auto home = kernel::find_link(outside, base::InterfaceName::parse(name).value());
             if (!home) throw base::Error("it is not on the host after the kernel moved it there");
             restore_link(outside, *home, before, context.log);

@@ -1,6 +1,7 @@
 #include "move_link.hpp"
 
 #include "device_return.hpp"
+#include "keep_device.hpp"
 #include "recorded.hpp"
 
 #include "lookup/device_link.hpp"
@@ -238,7 +239,9 @@ void MoveLink::revert(const RevertContext& context) const {
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         Socket inside = Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
         if (const auto link = find_link_inside(*address, inside)) {
-            (void)move_to_host(*link, inside, route, kernel::Netns::current());
+            const auto kept = find_step<KeepDevice>(context.record);
+            (void)move_to_host(*link, kept ? kept->before.name : std::string(), inside, route,
+                               kernel::Netns::current());
             return;
         }
     }
