@@ -170,7 +170,10 @@ std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device) tr
 }
 
 std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link) {
-    const std::vector<RdmaDevice> devices = list_rdma_devices(rdma);
+    return find_rdma_port(rdma, link, list_rdma_devices(rdma));
+}
+
+std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link, const std::vector<RdmaDevice>& devices) {
     if (auto own = find_own_active_port(rdma, link, devices)) return own;
     const std::vector<RdmaPort> ports = list_ports_with_netdev(rdma, devices);
     std::optional<Socket> route; // most parents are physical and need none

@@ -173,6 +173,19 @@ std::optional<VfSettings> find_vf(Socket& route, const VfId& vf) {
     return answer.message == nullptr ? std::nullopt : parse_vf(*answer.message, vf.number);
 }
 
+std::optional<PfWithVf> find_pf_with_vf(Socket& route, const base::InterfaceName& pf, unsigned number) {
+    Message request = get_vfs_message({});
+    request.put_text(IFLA_IFNAME, pf.to_string());
+    const Answer answer = route.ask(request);
+    if (answer.errno_value == ENODEV) return std::nullopt;
+    if (answer.errno_value != 0)
+        throw NetlinkError(fmt::format("read settings of {}", VfId{.pf = pf.to_string(), .number = number}),
+                           answer.errno_value, answer.kernel_message);
+    auto link = answer.message == nullptr ? std::nullopt : parse_link(*answer.message);
+    if (!link) return std::nullopt;
+    return PfWithVf{.pf = *std::move(link), .vf = parse_vf(*answer.message, number)};
+}
+
 std::vector<ReportedVf> list_reported_vfs(Socket& route) {
     Message request = get_vfs_message({});
     return list<ReportedVf>(route, request, "list VFs", [](const nlmsghdr& message, std::vector<ReportedVf>& found) {

@@ -72,6 +72,9 @@ struct RdmaPort {
 /// first that of the link's own device. nullopt if there is no RDMA. Link and socket must be of the calling thread's
 /// namespace. Throws NetlinkError.
 [[nodiscard]] std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link);
+/// The same among these devices.
+[[nodiscard]] std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link,
+                                                     const std::vector<RdmaDevice>& devices);
 
 /// The name of the interface of the RDMA device's first port, in the calling thread's namespace. nullopt if there is
 /// no such device here, or it has no net device here. Throws NetlinkError.

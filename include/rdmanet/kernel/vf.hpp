@@ -2,8 +2,10 @@
 // IFLA_VF_*).
 #pragma once
 
+#include <rdmanet/base/interface_name.hpp>
 #include <rdmanet/base/vf_settings.hpp>
 #include <rdmanet/kernel/device.hpp>
+#include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <cstdint>
@@ -40,6 +42,13 @@ struct VfId {
 /// nullopt if the PF has no such VF, or is gone. Throws NetlinkError. EMSGSIZE: more VFs than an answer can hold,
 /// about 220.
 [[nodiscard]] std::optional<VfSettings> find_vf(Socket& route, const VfId& vf);
+
+struct PfWithVf {
+    Link pf;
+    std::optional<VfSettings> vf; // nullopt if the PF reports no such VF
+};
+/// A PF's net device and one of its VFs, by one request. nullopt if there is no such net device. Throws as find_vf().
+[[nodiscard]] std::optional<PfWithVf> find_pf_with_vf(Socket& route, const base::InterfaceName& pf, unsigned number);
 
 struct ReportedVf {
     std::optional<VfOf> of; // nullopt before Linux 5.14 (IFLA_PARENT_DEV_NAME)

@@ -18,8 +18,10 @@ using base::BusAddress;
 using base::quoted;
 using kernel::Link;
 
-/// Whether a default route of the node uses the interface, or an interface on top of it such as a VLAN or bond.
+/// Whether a default route of the node uses the interface, or an interface on top of it such as a VLAN or bond. An
+/// interface that is down carries nothing, and neither does one on top of it.
 bool carries_default_route(const Link& link, kernel::Socket& route) {
+    if (!link.is_up()) return false;
     std::vector<Link> carriers;
     for (const base::Family family : {base::Family::v4, base::Family::v6})
         for (const kernel::Route& each :

@@ -34,10 +34,17 @@ bool is_on(const kernel::RdmaPort& port, const kernel::Link& link, const kernel:
 
 } // namespace
 
-std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma) {
-    std::vector<kernel::RdmaDevice> devices;
-    for (const std::string& name : kernel::rdma_devices_of(address))
-        if (auto device = kernel::find_rdma_device(rdma, name)) devices.push_back(*std::move(device));
+RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma) {
+    return find_rdma_devices(address, rdma, {});
+}
+
+RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma, const RdmaDevices& known) {
+    RdmaDevices devices;
+    for (const std::string& name : kernel::rdma_devices_of(address)) {
+        const auto at = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name; });
+        if (auto device = at != known.end() ? std::optional(*at) : kernel::find_rdma_device(rdma, name))
+            devices.push_back(*std::move(device));
+    }
     return devices;
 }
 
@@ -116,12 +123,13 @@ std::optional<kernel::RdmaPort> port_for_gids(kernel::Socket& rdma, const RdmaDe
     return port || devices.empty() ? port : first_port(rdma, devices.front());
 }
 
-void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices, PodSide& pod,
-                          const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
-                          const base::Logger& log, const base::Deadline& deadline) {
+void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices,
+                          std::optional<kernel::RdmaPort> port, PodSide& pod, const kernel::Link& link,
+                          const std::vector<base::IpAddress>& addresses, const base::Logger& log,
+                          const base::Deadline& deadline) {
     if (!policy.wait_for_gids || devices.empty() || addresses.empty()) return;
     kernel::Socket* const inside = pod.find_rdma(deadline);
-    const auto port = inside != nullptr ? port_for_gids(*inside, devices, link, &pod.netns) : std::nullopt;
+    if (!port && inside != nullptr) port = port_for_gids(*inside, devices, link, &pod.netns);
     if (!port) return;
     const kernel::NetnsSysfs sysfs(pod.netns);
     wait_for_gids(policy, *port, link.name, addresses, log, {}, sysfs.path("class/infiniband"));

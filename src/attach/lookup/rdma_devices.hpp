@@ -24,6 +24,9 @@ using RdmaDevices = std::vector<kernel::RdmaDevice>;
 
 /// The device's RDMA devices in the host's namespace.
 [[nodiscard]] RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma);
+/// The same. Those that are not among `known` are asked for.
+[[nodiscard]] RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma,
+                                            const RdmaDevices& known);
 
 /// Sorts by index, which is the order in which the driver created them. Names do not tell, because udev changes them.
 void sort_in_driver_order(RdmaDevices& devices);
@@ -64,11 +67,12 @@ void require_mode(const config::RdmaPolicy& policy, const std::string& network, 
                                                             const kernel::Link& link,
                                                             const kernel::Netns* pod = nullptr);
 
-/// As wait_for_gids(), for an interface in the pod that has these RDMA devices. Not for InfiniBand, where GIDs belong
-/// to the port and not to addresses.
-void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices, PodSide& pod,
-                          const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
-                          const base::Logger& log, const base::Deadline& deadline);
+/// As wait_for_gids(), for an interface in the pod that has these RDMA devices. `port` is the interface's, if known.
+/// Not for InfiniBand, where GIDs belong to the port and not to addresses.
+void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices,
+                          std::optional<kernel::RdmaPort> port, PodSide& pod, const kernel::Link& link,
+                          const std::vector<base::IpAddress>& addresses, const base::Logger& log,
+                          const base::Deadline& deadline);
 
 /// As missing_gids(), for the same port.
 [[nodiscard]] std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, const kernel::Netns& pod,

@@ -19,10 +19,9 @@ kernel::VfOf find_vf_of(const base::BusAddress& address) {
     return *of;
 }
 
-std::optional<kernel::Link> find_uplink(const kernel::VfOf& of, kernel::Socket& route) {
+std::optional<base::InterfaceName> find_uplink(const kernel::VfOf& of) {
     const auto uplink = kernel::uplink_of(of.pf);
-    const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
-    return name ? kernel::find_link(route, *name) : std::nullopt;
+    return uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
 }
 
 kernel::VfId id_of(const kernel::VfOf& of, const kernel::Link& pf) {
@@ -33,21 +32,22 @@ kernel::VfId id_of(const kernel::VfOf& of, const kernel::Link& pf) {
 
 VfView view_vf(const base::BusAddress& address, kernel::Socket& route) {
     const kernel::VfOf of = find_vf_of(address);
-    auto pf = find_uplink(of, route);
-    if (!pf)
+    const auto uplink = find_uplink(of);
+    auto found = uplink ? kernel::find_pf_with_vf(route, *uplink, of.number) : std::nullopt;
+    if (!found)
         refuse_device(address, fmt::format("has PF {}, whose net device is not on the host, and the VF cannot be set "
                                            "up without it: bind the PF to its network driver",
                                            of.pf));
-    kernel::VfId id = id_of(of, *pf);
-    const auto present = kernel::find_vf(route, id);
-    if (!present)
+    kernel::VfId id = id_of(of, found->pf);
+    if (!found->vf)
         refuse_device(address,
                       fmt::format("is {}, but the PF reports no settings of it: update the driver of the PF", id));
-    return {.of = of, .id = std::move(id), .pf = *std::move(pf), .present = *present};
+    return {.of = of, .id = std::move(id), .pf = std::move(found->pf), .present = *found->vf};
 }
 
 std::optional<kernel::VfId> find_vf_id(const kernel::VfOf& of, kernel::Socket& route) {
-    const auto pf = find_uplink(of, route);
+    const auto uplink = find_uplink(of);
+    const auto pf = uplink ? kernel::find_link(route, *uplink) : std::nullopt;
     return pf ? std::optional(id_of(of, *pf)) : std::nullopt;
 }
 

@@ -15,8 +15,8 @@ using kernel::Socket;
 
 /// Whether the VF's own port can become active. An Ethernet PF that is down does not tell: some PFs keep their link
 /// for the VFs.
-bool may_become_active(const FoundVf& vf, const config::Config& config, Socket& rdma, const base::Logger& log,
-                       const base::Deadline& deadline) {
+bool may_become_active(const FoundDevice& device, const config::Config& config, Socket& rdma, const base::Logger& log) {
+    const FoundVf& vf = *device.vf;
     using State = kernel::VfLinkState;
     if (std::get<config::Sriov>(config.attach).settings.link_state == State::disable) return false; // as configured
     const State state = vf.changes.link_state.value_or(vf.before.link_state.value_or(State::automatic));
@@ -29,11 +29,10 @@ bool may_become_active(const FoundVf& vf, const config::Config& config, Socket& 
         return false;
     }
     if (state == State::enable) return true;
-    Socket route = Socket::open(kernel::Protocol::route, deadline);
-    const auto pf = kernel::find_link(route, vf.id.pf_ifindex);
-    if (!pf || (!pf->is_up() && !pf->is_infiniband())) return true;
-    const auto port = pf->is_infiniband() ? find_port_of_ipoib(rdma, *pf) : kernel::find_rdma_port(rdma, *pf);
-    if (port) require_active_port(config.rdma, *port, pf->name, log);
+    if (!vf.pf.is_up() && !vf.pf.is_infiniband()) return true;
+    const auto port = vf.pf.is_infiniband() ? find_port_of_ipoib(rdma, vf.pf)
+                                            : kernel::find_rdma_port(rdma, vf.pf, device.rdma_on_host);
+    if (port) require_active_port(config.rdma, *port, vf.pf.name, log);
     return !port || port->is_active();
 }
 
@@ -45,7 +44,7 @@ void require_active_port_before(FoundDevice& device, const config::Config& confi
     auto rdma = has_rdma ? Socket::find_rdma(deadline) : std::nullopt;
     if (!rdma) return;
     if (device.vf) {
-        device.awaits_port = may_become_active(*device.vf, config, *rdma, log, deadline);
+        device.awaits_port = may_become_active(device, config, *rdma, log);
         return;
     }
     const Link link = device.link.value_or(Link{});
@@ -61,12 +60,13 @@ void require_active_port_before(FoundDevice& device, const config::Config& confi
         device.awaits_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
 }
 
-void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, PodSide& pod,
-                                const Link& link, const base::Logger& log, const base::Deadline& deadline) {
+std::optional<RdmaPort> require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy,
+                                                   PodSide& pod, const Link& link, const base::Logger& log,
+                                                   const base::Deadline& deadline) {
     Socket* const inside = pod.find_rdma(deadline);
-    if (inside == nullptr) return;
-    const auto port = find_port_of(*inside, devices, link, &pod.netns);
+    auto port = inside != nullptr ? find_port_of(*inside, devices, link, &pod.netns) : std::nullopt;
     if (port) require_active_port(policy, wait_for_active(*inside, *port, policy, deadline), link.name, log);
+    return port;
 }
 
 } // namespace rdmanet::attach

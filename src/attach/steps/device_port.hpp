@@ -19,7 +19,9 @@
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netns.hpp>
+#include <rdmanet/kernel/rdma.hpp>
 
+#include <optional>
 #include <string>
 
 namespace rdmanet::attach {
@@ -29,8 +31,9 @@ namespace rdmanet::attach {
 void require_active_port_before(FoundDevice& device, const config::Config& config, const std::string& ifname,
                                 const base::Logger& log, const base::Deadline& deadline);
 
-/// The check after the interface came up in the pod. Waits for its port.
-void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, PodSide& pod,
-                                const kernel::Link& link, const base::Logger& log, const base::Deadline& deadline);
+/// The check after the interface came up in the pod. Waits for its port, and returns it; nullopt if there is none.
+std::optional<kernel::RdmaPort> require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy,
+                                                           PodSide& pod, const kernel::Link& link,
+                                                           const base::Logger& log, const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -29,6 +29,7 @@ struct FoundParent {
 struct FoundVf {
     kernel::VfOf of;
     kernel::VfId id;
+    kernel::Link pf;
     kernel::VfSettings before;  // as far as the driver reports them
     kernel::VfSettings changes; // what the network asks for and is not yet set
 };
@@ -58,6 +59,7 @@ struct FoundDevice {
     std::uint64_t node_guid = 0;                   // before that, of its RDMA device
     std::optional<FoundReset> reset{};             // if it is to be reset
     std::optional<kernel::Link> link{}; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
+    RdmaDevices rdma_on_host{};         // every one of the node
     RdmaSelection selection{};          // of its RDMA devices: those that go into the pod, and the others
     std::vector<state::WaitingName> waiting_names{}; // what RDMA devices on the host should be called, and are not yet
     std::optional<kernel::RdmaPort> rdma{}; // of the device, if it stays on the host and pods share all of them

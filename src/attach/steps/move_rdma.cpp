@@ -214,7 +214,9 @@ void choose_devices(FoundDevice& device, const PlanContext& context, Socket* rdm
                             device.address, quoted(kernel::driver_of(device.address)), quoted(request.conf.name)));
         return;
     }
-    const auto devices = rdma != nullptr ? find_rdma_devices(device.address, *rdma) : RdmaDevices{};
+    if (rdma != nullptr) device.rdma_on_host = kernel::list_rdma_devices(*rdma);
+    const auto devices =
+        rdma != nullptr ? find_rdma_devices(device.address, *rdma, device.rdma_on_host) : RdmaDevices{};
     if (devices.empty()) {
         if (policy.demand == config::RdmaDemand::required)
             refuse_rdma(

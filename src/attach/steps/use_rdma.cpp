@@ -121,13 +121,14 @@ public:
 
     void apply(const AddContext& context, Progress& progress) override {
         const config::RdmaPolicy& policy = context.config.rdma;
+        std::optional<kernel::RdmaPort> port;
         if (awaits_port_)
-            require_active_port_in_pod(devices(context, progress), policy, context.pod, *progress.link, context.log(),
-                                       context.deadline);
+            port = require_active_port_in_pod(devices(context, progress), policy, context.pod, *progress.link,
+                                              context.log(), context.deadline);
         if (is_infiniband_) return; // on InfiniBand, GIDs do not come from addresses
         if (progress.shared_port) wait_for_shared_gids(context, progress);
-        wait_for_gids_in_pod(policy, progress.moved_rdma, context.pod, *progress.link, addresses_of(progress.own),
-                             context.log(), context.deadline);
+        wait_for_gids_in_pod(policy, progress.moved_rdma, std::move(port), context.pod, *progress.link,
+                             addresses_of(progress.own), context.log(), context.deadline);
     }
 
 private:

@@ -37,8 +37,8 @@ void require_mtu(const config::Config& config, const kernel::Link& pf) {
 
 /// Throws for settings that the kernel cannot make on this link layer (ipoib_netdev_ops_pf,
 /// drivers/infiniband/ulp/ipoib/ipoib_main.c). Settings that the VF already has are not refused.
-void require_settings_of_link_layer(const FoundVf& vf, const base::BusAddress& address, const kernel::Link& pf) {
-    if (!pf.is_infiniband()) {
+void require_settings_of_link_layer(const FoundVf& vf, const base::BusAddress& address) {
+    if (!vf.pf.is_infiniband()) {
         if (vf.changes.node_guid) refuse_setting("guid", address, "Ethernet");
         return;
     }
@@ -188,9 +188,10 @@ FoundVf find_vf(const base::BusAddress& address, const PlanContext& context) {
     require_mtu(context.config, vf.pf);
     FoundVf found{.of = vf.of,
                   .id = std::move(vf.id),
+                  .pf = std::move(vf.pf),
                   .before = vf.present,
                   .changes = kernel::difference(wanted_settings(context.request, context.config), vf.present)};
-    require_settings_of_link_layer(found, address, vf.pf);
+    require_settings_of_link_layer(found, address);
     return found;
 }
 
