@@ -2,6 +2,7 @@
 
 #include "check_command.hpp"
 #include "forget_command.hpp"
+#include "inventory_command.hpp"
 #include "ipam_command.hpp"
 #include "output.hpp"
 #include "plan_command.hpp"
@@ -48,7 +49,7 @@ void add_common_options(CLI::App& command, Options& options) {
         .add_option("--state-dir", options.state_directory,
                     "directory of records and leases; default: RDMANET_STATE_DIR, else /run/rdmanet")
         ->capture_default_str();
-    command.add_flag("--json", options.json, "print JSON");
+    add_output_options(command, options.json);
 }
 
 std::string to_json(const attach::Collected& collected) {
@@ -260,6 +261,9 @@ int parse_and_run(int argc, char** argv) {
         "check", "compare every attachment of this node with the kernel; exit status 1 if anything differs");
     add_common_options(*check, options);
 
+    InventoryOptions inventory_options;
+    const CLI::App* inventory = add_inventory_command(app, inventory_options);
+
     PlanOptions plan_options;
     CLI::App* plan_command = add_plan_command(app, plan_options);
     add_common_options(*plan_command, options);
@@ -288,6 +292,7 @@ int parse_and_run(int argc, char** argv) {
     if (state->parsed()) return print_state(options);
     if (gc->parsed()) return collect_garbage(options);
     if (check->parsed()) return check_node(options.state_directory, options.json);
+    if (inventory->parsed()) return print_inventory(inventory_options);
     if (plan_command->parsed()) return print_plan(std::move(plan_options), options);
     return print_version();
 }

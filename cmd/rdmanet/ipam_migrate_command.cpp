@@ -115,7 +115,7 @@ IpamVerb add_ipam_migrate(CLI::App& ipam, IpamOptions& options) {
     command->add_flag("--dry-run", own->dry_run, "change nothing, and print what would be done or why it is refused");
     command->add_option("--pause", own->pause, "for how many seconds to look whether whereabouts writes")
         ->capture_default_str();
-    command->add_flag("--json", options.json, "print JSON");
+    add_output_options(*command, options.json);
     return {.command = command, .run = [&options, own] { return migrate(options, *own); }, .is_about_node = false};
 }
 

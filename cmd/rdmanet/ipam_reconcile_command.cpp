@@ -67,7 +67,7 @@ IpamVerb add_ipam_reconcile(CLI::App& ipam, IpamOptions& places) {
         ipam.add_subcommand("reconcile", "free what pods and nodes that are gone have left in the cluster");
     const auto own = std::make_shared<ReconcileOptions>();
     command->add_flag("--dry-run", own->dry_run, "look once, and print what would be freed and by which rule");
-    command->add_flag("--json", places.json, "print JSON");
+    add_output_options(*command, places.json);
     command->add_option("--kubeconfig", places.kubeconfig,
                         fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
                                     "ServiceAccount",

@@ -1,5 +1,7 @@
 #include "lease_places.hpp"
 
+#include "output.hpp"
+
 #include "network_file.hpp"
 #include "plugin.hpp"
 
@@ -57,7 +59,7 @@ void add_place_options(CLI::App& command, IpamOptions& options) {
         .add_option("--state-dir", options.state_directory,
                     "directory of records and leases; default: RDMANET_STATE_DIR, else /run/rdmanet")
         ->capture_default_str();
-    command.add_flag("--json", options.json, "print JSON");
+    add_output_options(command, options.json);
     command.add_option("--kubeconfig", options.kubeconfig,
                        fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
                                    "ServiceAccount",

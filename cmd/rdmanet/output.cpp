@@ -9,6 +9,15 @@
 
 namespace rdmanet::cmd {
 
+void add_output_options(CLI::App& command, bool& json) {
+    command
+        .add_option_function<std::string>(
+            "-o,--output", [&json](const std::string& format) { json = format == "json"; }, "table or json")
+        ->check(CLI::IsMember({"table", "json"}))
+        ->default_str("table");
+    command.add_flag("--json", json, "the same as -o json");
+}
+
 void print(const std::string& text) {
     try {
         base::write_all(STDOUT_FILENO, text, "standard output");

@@ -1,9 +1,14 @@
 // Output of the subcommands.
 #pragma once
 
+#include <CLI/CLI.hpp>
+
 #include <string>
 
 namespace rdmanet::cmd {
+
+/// Adds "-o table|json" and "--json" to a command.
+void add_output_options(CLI::App& command, bool& json);
 
 /// The reader of the output ended, as `head` does. It has seen enough, so no message is printed.
 struct NobodyReads {};

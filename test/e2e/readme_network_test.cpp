@@ -223,7 +223,7 @@ TEST_CASE("both sides of a documented change of a configuration are JSON, and th
 }
 
 TEST_CASE("every documented block of code has a language that a test knows", "[examples][readme]") {
-    const std::set<std::string> tried{"indented", "sh", "json", "yaml", "diff", "text"};
+    const std::set<std::string> tried{"indented", "sh", "json", "yaml", "diff", "text", "table"};
     for (const Markdown& document : documents())
         for (const CodeBlock& block : document.blocks) {
             INFO(document.file << ": " << block.section);

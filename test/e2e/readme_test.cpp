@@ -292,7 +292,7 @@ TEST_CASE("the licences cover every library that the binary is built from", "[ex
 TEST_CASE("the documented subcommands and options work", "[examples][readme]") {
     std::set<std::string> run;
     std::string help;
-    for (const char* command : {"plan", "gc", "state", "check", "ipam show", "ipam check", "ipam release",
+    for (const char* command : {"plan", "gc", "state", "check", "inventory", "ipam show", "ipam check", "ipam release",
                                 "ipam rename-node", "ipam reconcile", "ipam migrate"})
         help += shell(concat(binary(), ' ', command, " --help"));
     for (const Markdown& document : documents())

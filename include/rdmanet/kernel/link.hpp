@@ -112,6 +112,10 @@ struct Link {
 /// or bridge. The other end of a pair is not below. Throws NetlinkError.
 [[nodiscard]] std::vector<Link> list_lower_links(Socket& socket, const std::vector<Link>& uppers);
 
+/// The number by which the socket's namespace knows `other` (Link::parent_netnsid); nullopt if it does not know it.
+/// Throws NetlinkError.
+[[nodiscard]] std::optional<int> find_netnsid(Socket& socket, const Netns& other);
+
 /// A macvlan, ipvlan or IPoIB child to create.
 struct ChildSpec {
     base::InterfaceName name;

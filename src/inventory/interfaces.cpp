@@ -1,0 +1,138 @@
+#include "interfaces.hpp"
+
+#include <rdmanet/base/format.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace rdmanet::inventory {
+namespace {
+
+using kernel::GidEntry;
+
+/// A port of a side's RDMA device.
+struct Found {
+    Side* side = nullptr;
+    SeenRdma* device = nullptr;
+    std::size_t port = 0; // its place in the lists of ports
+};
+
+/// The port on a link, or the only port of the link's device: InfiniBand ports have no net device, and in shared mode
+/// the net device is in another namespace.
+std::optional<Found> find_on(Side& side, const kernel::Link& link, bool is_same_namespace) {
+    std::optional<Found> only;
+    for (SeenRdma& rdma : side.rdma) {
+        const bool is_own = !link.parent_device.empty() && rdma.bus_device == link.parent_device;
+        for (std::size_t port = 0; port < rdma.ports.size(); ++port)
+            if (is_same_namespace && rdma.ports[port].netdev_ifindex == link.ifindex) return Found{&side, &rdma, port};
+        if (is_own && !rdma.ports.empty() && !only) only = Found{&side, &rdma, 0};
+    }
+    return only;
+}
+
+/// The same for a link of the host or what is below it: the parent of a VLAN, the ports of a bond.
+std::optional<Found> find_below(Side& host, const kernel::Link& link) {
+    constexpr int kDeepest = 8; // MAX_NEST_DEV, linux/netdevice.h
+    std::vector<const kernel::Link*> level{&link};
+    for (int depth = 0; depth < kDeepest && !level.empty(); ++depth) {
+        std::vector<const kernel::Link*> lower;
+        for (const kernel::Link* each : level) {
+            if (auto found = find_on(host, *each, true)) return found;
+            if (each->parent_ifindex && !each->parent_netnsid && each->kind != "veth")
+                if (const SeenLink* parent = host.find_link(*each->parent_ifindex)) lower.push_back(&parent->link);
+            for (const SeenLink& port : host.links)
+                if (port.link.master_ifindex == each->ifindex) lower.push_back(&port.link);
+        }
+        level = std::move(lower);
+    }
+    return std::nullopt;
+}
+
+class Lister {
+public:
+    Lister(std::vector<Side>& sides, const std::vector<Namespace>& namespaces,
+           const std::vector<state::AttachmentRecord>& records)
+        : sides_(sides), namespaces_(namespaces) {
+        for (const state::AttachmentRecord& record : records)
+            networks_.emplace(std::pair(record.netns.inode, record.key.ifname), record.key.network);
+    }
+
+    std::vector<Interface> run() {
+        for (std::size_t place = 0; place < sides_.size(); ++place)
+            for (const SeenLink& seen : sides_[place].links) visit(sides_[place], seen, place);
+        return std::move(found_);
+    }
+
+private:
+    void visit(Side& side, const SeenLink& seen, std::size_t place) {
+        const kernel::Link& link = seen.link;
+        const bool is_child = link.parent_ifindex.has_value();
+        if (is_child ? !seen.has_parent_on_host : link.parent_device.empty()) return;
+        Interface interface { .net = seen.described, .addresses = seen.addresses };
+        std::optional<Found> found;
+        if (is_child) {
+            const SeenLink* const parent = sides_.front().find_link(*link.parent_ifindex);
+            if (parent == nullptr) return;
+            interface.parent = parent->link.name;
+            found = find_below(sides_.front(), parent->link);
+            if (!found && !is_of_network(place, link.name)) return; // of an ordinary network
+        } else {
+            found = find_on(side, link, true);
+            if (!found && place != 0) found = find_on(sides_.front(), link, false);
+            if (!found && place == 0) return;
+        }
+        if (found) describe(*found, place, interface);
+        if (is_of_network(place, link.name)) interface.network = networks_.at(key(place, link.name));
+        found_.push_back(std::move(interface));
+    }
+
+    void describe(const Found& found, std::size_t place, Interface& interface) {
+        const SeenRdma& device = *found.device;
+        RdmaPort& port = found.device->described.ports[found.port];
+        interface.rdma_device = device.described.name;
+        interface.rdma_port = port.number;
+        interface.is_shared = place != 0 && found.side == &sides_.front();
+        interface.files = device.described.files;
+        const std::vector<GidEntry>& table = table_of(found);
+        port.gids = table.size();
+        const bool is_infiniband = port.link_layer == "InfiniBand";
+        for (const GidEntry& entry : table)
+            if (is_infiniband || is_of(entry, interface)) interface.gids.push_back(entry);
+    }
+
+    static bool is_of(const GidEntry& entry, const Interface& interface) {
+        return entry.netdev == interface.net.name &&
+               std::any_of(interface.addresses.begin(), interface.addresses.end(),
+                           [&](const base::IpPrefix& each) { return each.address() == entry.address; });
+    }
+
+    const std::vector<GidEntry>& table_of(const Found& found) {
+        const kernel::RdmaPort& port = found.device->ports[found.port];
+        const auto [at, is_new] = tables_.try_emplace({found.side, port.link_name()});
+        if (is_new) at->second = kernel::list_gids(port, found.side->rdma_sysfs);
+        return at->second;
+    }
+
+    [[nodiscard]] std::pair<std::uint64_t, std::string> key(std::size_t place, const std::string& name) const {
+        return {namespaces_[place].inode, name};
+    }
+    [[nodiscard]] bool is_of_network(std::size_t place, const std::string& name) const {
+        return networks_.contains(key(place, name));
+    }
+
+    std::vector<Side>& sides_;
+    const std::vector<Namespace>& namespaces_;
+    std::map<std::pair<std::uint64_t, std::string>, std::string> networks_;
+    std::map<std::pair<const Side*, std::string>, std::vector<GidEntry>> tables_;
+    std::vector<Interface> found_;
+};
+
+} // namespace
+
+std::vector<Interface> list_interfaces(std::vector<Side>& sides, const std::vector<Namespace>& namespaces,
+                                       const std::vector<state::AttachmentRecord>& records) {
+    return Lister(sides, namespaces, records).run();
+}
+
+} // namespace rdmanet::inventory

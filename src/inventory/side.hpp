@@ -1,0 +1,66 @@
+// What one network namespace has.
+#pragma once
+
+#include <rdmanet/inventory/inventory.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/netns_sysfs.hpp>
+#include <rdmanet/kernel/rdma_files.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rdmanet::inventory {
+
+struct SeenLink {
+    kernel::Link link;
+    NetDevice described;
+    bool has_parent_on_host = false;
+    std::vector<base::IpPrefix> addresses{};
+};
+
+/// A port as netlink reports it, and its device as netlink and sysfs describe it.
+struct SeenRdma {
+    RdmaDevice described;
+    std::vector<kernel::RdmaPort> ports;
+    std::string bus_device; // "0000:3b:00.0"; empty for soft-RoCE
+};
+
+struct Side {
+    std::vector<SeenLink> links;
+    std::vector<SeenRdma> rdma;
+    std::string rdma_sysfs{}; // directory of its RDMA devices
+
+    [[nodiscard]] const SeenLink* find_link(unsigned ifindex) const;
+};
+
+/// Where the host's file systems are mounted.
+struct Roots {
+    std::string sysfs;
+    std::string proc;
+};
+
+class SideReader {
+public:
+    SideReader(Roots roots, kernel::Netns host);
+
+    /// Throws base::Error. Comes before the pods.
+    [[nodiscard]] Side read_host();
+    /// Throws base::Error. In shared mode, all RDMA devices are the host's.
+    [[nodiscard]] Side read_pod(const kernel::Netns& netns, std::size_t place);
+
+    [[nodiscard]] std::optional<kernel::RdmaNetnsMode> mode() const { return mode_; }
+
+private:
+    void read_rdma(Side& side, kernel::Socket& rdma, std::size_t place) const;
+
+    Roots roots_;
+    kernel::Netns host_;
+    std::optional<kernel::RdmaNetnsMode> mode_;
+    std::vector<kernel::RdmaFile> files_;
+    std::vector<kernel::NetnsSysfs> sysfs_; // of the pods: their GIDs are read later
+};
+
+} // namespace rdmanet::inventory

@@ -1,0 +1,274 @@
+#include "inventory_text.hpp"
+#include "svg.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/ops/inventory_report.hpp>
+#include <rdmanet/ops/table.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace rdmanet::ops {
+namespace {
+
+using inventory::Device;
+using inventory::Interface;
+using inventory::Inventory;
+using inventory::PciFunction;
+using inventory::RdmaDevice;
+
+constexpr int kWidth = 1200;
+constexpr int kGap = 12;
+constexpr int kLine = 18;
+constexpr int kCellHeight = 40;
+constexpr int kCellsInRow = 4;
+constexpr int kColumns = 2;
+constexpr int kColumnWidth = (kWidth - (kColumns + 1) * kGap) / kColumns;
+constexpr int kBandHead = 26;
+constexpr int kCardHead = 50;
+
+/// A VF, a sub-function or a child in a pod, which a card shows as a cell.
+struct Cell {
+    std::string name;
+    std::string who; // the pod; empty if it is free
+    std::string hint;
+};
+
+/// A PF or another function, with what belongs to it.
+struct Card {
+    const Device* device = nullptr;
+    std::vector<Cell> cells;
+};
+
+/// What is behind one upstream port of a PCIe switch, or directly behind the host bridge.
+struct Group {
+    std::string name; // of the upstream port; empty without a switch
+    std::vector<Card> cards;
+    std::vector<std::string> accelerators;
+};
+
+using Bands = std::map<std::string, std::map<std::string, Group>>; // by host bridge, then by switch
+
+int rows_of(std::size_t count, int in_row) {
+    return (static_cast<int>(count) + in_row - 1) / in_row;
+}
+
+std::pair<std::string, std::string> where_is(const PciFunction& function) {
+    const auto& path = function.path;
+    return {path.empty() ? "PCI" : path[0], path.size() > 2 ? path[2] : std::string()};
+}
+
+std::string style_of(const std::vector<RdmaDevice>& devices) {
+    if (devices.empty()) return "none";
+    const auto is_active = [](const RdmaDevice& device) {
+        return std::any_of(device.ports.begin(), device.ports.end(),
+                           [](const inventory::RdmaPort& port) { return port.state == kernel::PortState::active; });
+    };
+    return std::any_of(devices.begin(), devices.end(), is_active) ? "good" : "bad";
+}
+
+std::string rdma_text(const std::vector<RdmaDevice>& devices) {
+    if (devices.empty()) return "no RDMA device";
+    std::vector<std::string> texts;
+    for (const RdmaDevice& device : devices)
+        for (const inventory::RdmaPort& port : device.ports)
+            texts.push_back(fmt::format("{}:{} {}", device.name, port.number, state_of(port)));
+    return base::join(texts);
+}
+
+/// The first interface in a pod that the device has; else the name on the host.
+Cell cell_of(const Inventory& inventory, const Device& device) {
+    Cell cell{.name = device.parent ? name_of(device) : fmt::format("VF {}", device.pci->vf_number),
+              .who = {},
+              .hint = fmt::format("{} {}", name_of(device), rdma_text(device.rdma))};
+    for (const inventory::NetDevice& net : device.net) {
+        cell.name += fmt::format(" · {}", net.name);
+        if (net.place != 0) cell.who = place_name(inventory, net.place);
+    }
+    for (const RdmaDevice& rdma : device.rdma)
+        if (rdma.place != 0 && cell.who.empty()) cell.who = place_name(inventory, rdma.place);
+    return cell;
+}
+
+/// The pod's name without its namespace, which is in the hint.
+std::string short_name(const std::string& who) {
+    return who.starts_with('/') ? who : who.substr(who.find('/') + 1);
+}
+
+class Painter {
+public:
+    explicit Painter(const Inventory& inventory) : inventory_(inventory) {}
+
+    std::string paint() {
+        collect();
+        const std::string title = fmt::format("RDMA on {}", inventory_.host);
+        svg_.text(kGap, 28, kWidth, title, "title");
+        svg_.text(kGap, 46, kWidth, fmt::format("Linux {}, {}", inventory_.kernel, mode_text()), "note");
+        std::array<int, kColumns> ends; // of the columns
+        ends.fill(60);
+        for (const auto& [bridge, groups] : bands_) {
+            const auto shortest = std::min_element(ends.begin(), ends.end());
+            const int x = kGap + static_cast<int>(shortest - ends.begin()) * (kColumnWidth + kGap);
+            *shortest = paint_band(bridge, groups, x, *shortest);
+        }
+        return svg_.to_text(kWidth, *std::max_element(ends.begin(), ends.end()), title);
+    }
+
+private:
+    [[nodiscard]] std::string mode_text() const {
+        if (!inventory_.mode) return "no RDMA";
+        return *inventory_.mode == kernel::RdmaNetnsMode::shared ? "RDMA mode shared" : "RDMA mode exclusive";
+    }
+
+    void collect() {
+        for (const Device& device : inventory_.devices) {
+            const bool is_part = device.parent || (device.pci && device.pci->pf);
+            if (!is_part) group_of(device).cards.push_back({.device = &device, .cells = children_of(device)});
+        }
+        for (const Device& device : inventory_.devices) {
+            const auto& owner = device.parent ? device.parent : device.pci ? device.pci->pf : std::nullopt;
+            if (Card* const card = owner ? find_card(*owner) : nullptr)
+                card->cells.push_back(cell_of(inventory_, device));
+        }
+        for (const PciFunction& other : inventory_.others) {
+            const auto [bridge, upstream] = where_is(other);
+            Group& group = bands_[bridge][upstream];
+            group.name = upstream;
+            group.accelerators.push_back(fmt::format("GPU {} ({})", other.address, other.id_text()));
+        }
+    }
+
+    Group& group_of(const Device& device) {
+        const auto [bridge, upstream] =
+            device.pci ? where_is(*device.pci) : std::pair<std::string, std::string>("software", "");
+        Group& group = bands_[bridge][upstream];
+        group.name = upstream;
+        return group;
+    }
+
+    /// Children of the function's interfaces in pods: their RDMA device stays on the host.
+    [[nodiscard]] std::vector<Cell> children_of(const Device& device) const {
+        std::vector<Cell> cells;
+        for (const Interface& interface : inventory_.interfaces) {
+            const bool is_child = !interface.parent.empty() &&
+                                  std::any_of(device.rdma.begin(), device.rdma.end(), [&](const RdmaDevice& rdma) {
+                                      return rdma.place == 0 && rdma.name == interface.rdma_device;
+                                  });
+            if (is_child)
+                cells.push_back({.name = fmt::format("{} · {}", interface.net.kind, interface.net.name),
+                                 .who = place_name(inventory_, interface.net.place),
+                                 .hint = fmt::format("child of {}", interface.parent)});
+        }
+        return cells;
+    }
+
+    Card* find_card(const base::PciAddress& address) {
+        for (auto& [bridge, groups] : bands_)
+            for (auto& [upstream, group] : groups)
+                for (Card& card : group.cards)
+                    if (card.device->pci && card.device->pci->address == address) return &card;
+        return nullptr;
+    }
+
+    static int height_of(const Card& card) {
+        return kCardHead + kLine + rows_of(card.cells.size(), kCellsInRow) * (kCellHeight + kGap / 2) + kGap / 2;
+    }
+
+    /// Returns where the next one may begin.
+    int paint_band(const std::string& bridge, const std::map<std::string, Group>& groups, int x, int y) {
+        int end = y + kBandHead;
+        Svg content;
+        std::swap(content, svg_); // the band's box comes first, and its height is known last
+        for (const auto& [upstream, group] : groups) end = paint_group(group, x + kGap, end);
+        std::swap(content, svg_);
+        svg_.box({x, y, kColumnWidth, end - y}, "band");
+        svg_.text(x + kGap, y + kLine, kColumnWidth - 2 * kGap, band_text(bridge), "head");
+        svg_.append(content);
+        return end + kGap;
+    }
+
+    [[nodiscard]] std::string band_text(const std::string& bridge) const {
+        for (const Device& device : inventory_.devices)
+            if (device.pci && device.pci->numa_node && where_is(*device.pci).first == bridge)
+                return fmt::format("Host bridge {}, NUMA node {}", bridge, *device.pci->numa_node);
+        return bridge == "software" ? "Software" : fmt::format("Host bridge {}", bridge);
+    }
+
+    int paint_group(const Group& group, int x, int y) {
+        const int width = kColumnWidth - 2 * kGap;
+        if (group.name.empty()) return paint_cards(group, x, y, width);
+        Svg content;
+        std::swap(content, svg_);
+        const int end = paint_cards(group, x + kGap, y + kBandHead, width - 2 * kGap);
+        std::swap(content, svg_);
+        svg_.box({x, y, width, end - y}, "switch");
+        svg_.text(x + kGap, y + kLine, width - 2 * kGap, fmt::format("PCIe switch {}", group.name), "note");
+        svg_.append(content);
+        return end + kGap;
+    }
+
+    int paint_cards(const Group& group, int x, int y, int width) {
+        for (const Card& card : group.cards) {
+            const int height = height_of(card);
+            paint_card(card, {x, y, width, height});
+            y += height + kGap;
+        }
+        for (const std::string& accelerator : group.accelerators) {
+            svg_.box({x, y, width, kBandHead}, "card");
+            svg_.text(x + kGap, y + kLine, width - 2 * kGap, accelerator);
+            y += kBandHead + kGap;
+        }
+        return y;
+    }
+
+    void paint_card(const Card& card, const Box& box) {
+        const Device& device = *card.device;
+        const inventory::NetDevice* const net = device.net.empty() ? nullptr : &device.net.front();
+        svg_.box(box, net != nullptr && net->place != 0 ? "used" : "card");
+        svg_.dot(box.x + kGap + 2, box.y + 17, style_of(device.rdma), rdma_text(device.rdma));
+        std::string head = !device.address && !device.rdma.empty() ? device.rdma.front().name : name_of(device);
+        if (net != nullptr) head += fmt::format(" · {} {} {}", net->name, state_of(*net), speed_of(*net));
+        svg_.text(box.x + 2 * kGap, box.y + 22, box.width - 3 * kGap, head, "head");
+        svg_.text(box.x + 2 * kGap, box.y + 40, box.width - 3 * kGap,
+                  fmt::format("{}{}{}", device.pci ? device.pci->driver + ", " : "", role_of(device),
+                              net != nullptr && net->place != 0
+                                  ? fmt::format(", in {}", place_name(inventory_, net->place))
+                                  : std::string()),
+                  "note");
+        svg_.text(box.x + 2 * kGap, box.y + 40 + kLine, box.width - 3 * kGap, rdma_text(device.rdma), "note");
+        paint_cells(card.cells, box);
+    }
+
+    void paint_cells(const std::vector<Cell>& cells, const Box& card) {
+        const int gap = kGap / 2;
+        const int width = (card.width - 2 * kGap - (kCellsInRow - 1) * gap) / kCellsInRow;
+        for (std::size_t number = 0; number < cells.size(); ++number) {
+            const Cell& cell = cells[number];
+            const int column = static_cast<int>(number) % kCellsInRow;
+            const int row = static_cast<int>(number) / kCellsInRow;
+            const Box box{card.x + kGap + column * (width + gap),
+                          card.y + kCardHead + kLine + row * (kCellHeight + gap), width, kCellHeight};
+            svg_.box(box, cell.who.empty() ? "free" : "used",
+                     cell.who.empty() ? cell.hint : fmt::format("{}, in {}", cell.hint, cell.who));
+            svg_.text(box.x + gap, box.y + 16, width - 2 * gap, cell.name, "note");
+            svg_.text(box.x + gap, box.y + 32, width - 2 * gap, cell.who.empty() ? "free" : short_name(cell.who),
+                      cell.who.empty() ? "note" : "name");
+        }
+    }
+
+    const Inventory& inventory_;
+    Bands bands_;
+    Svg svg_;
+};
+
+} // namespace
+
+std::string to_svg(const Inventory& inventory) {
+    return Painter(inventory).paint();
+}
+
+} // namespace rdmanet::ops
