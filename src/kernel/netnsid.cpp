@@ -5,6 +5,8 @@
 #include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
 
+#include <sys/socket.h>
+
 namespace rdmanet::kernel {
 
 std::optional<int> find_netnsid(Socket& socket, const Netns& other) {
