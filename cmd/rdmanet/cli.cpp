@@ -1,6 +1,7 @@
 #include "cli.hpp"
 
 #include "check_command.hpp"
+#include "doctor_command.hpp"
 #include "forget_command.hpp"
 #include "inventory_command.hpp"
 #include "ipam_command.hpp"
@@ -261,6 +262,9 @@ int parse_and_run(int argc, char** argv) {
         "check", "compare every attachment of this node with the kernel; exit status 1 if anything differs");
     add_common_options(*check, options);
 
+    DoctorOptions doctor_options;
+    const CLI::App* doctor = add_doctor_command(app, doctor_options);
+
     InventoryOptions inventory_options;
     const CLI::App* inventory = add_inventory_command(app, inventory_options);
 
@@ -292,6 +296,7 @@ int parse_and_run(int argc, char** argv) {
     if (state->parsed()) return print_state(options);
     if (gc->parsed()) return collect_garbage(options);
     if (check->parsed()) return check_node(options.state_directory, options.json);
+    if (doctor->parsed()) return run_doctor(doctor_options);
     if (inventory->parsed()) return print_inventory(inventory_options);
     if (plan_command->parsed()) return print_plan(std::move(plan_options), options);
     return print_version();

@@ -1,8 +1,7 @@
 #include "devices.hpp"
 
-#include "files.hpp"
-
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/inventory/files.hpp>
 #include <rdmanet/kernel/device.hpp>
 
 #include <map>

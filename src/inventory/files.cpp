@@ -1,6 +1,5 @@
-#include "files.hpp"
-
 #include <rdmanet/base/unique_fd.hpp>
+#include <rdmanet/inventory/files.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>

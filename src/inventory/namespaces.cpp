@@ -1,9 +1,8 @@
 #include "namespaces.hpp"
 
-#include "files.hpp"
-
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/inventory/files.hpp>
 #include <rdmanet/kernel/live_namespaces.hpp>
 
 #include <algorithm>

@@ -1,8 +1,7 @@
 #include <rdmanet/inventory/pci.hpp>
 
-#include "files.hpp"
-
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/inventory/files.hpp>
 
 #include <fmt/format.h>
 

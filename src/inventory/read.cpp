@@ -1,7 +1,6 @@
 #include <rdmanet/inventory/inventory.hpp>
 
 #include "devices.hpp"
-#include "files.hpp"
 #include "interfaces.hpp"
 #include "namespaces.hpp"
 #include "side.hpp"
@@ -9,6 +8,7 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/inventory/files.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <sys/utsname.h>

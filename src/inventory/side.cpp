@@ -1,9 +1,8 @@
 #include "side.hpp"
 
-#include "files.hpp"
-
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/inventory/files.hpp>
 #include <rdmanet/kernel/address.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 

@@ -10,6 +10,7 @@
 namespace rdmanet::test {
 
 using Catch::Contains;
+using Catch::StartsWith;
 
 TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sriov][del]") {
     NEEDS_VFS();

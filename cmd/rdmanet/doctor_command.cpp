@@ -1,0 +1,77 @@
+#include "doctor_command.hpp"
+
+#include "output.hpp"
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/doctor/doctor.hpp>
+#include <rdmanet/inventory/inventory.hpp>
+#include <rdmanet/ops/doctor_report.hpp>
+
+#include <unistd.h>
+
+namespace rdmanet::cmd {
+namespace {
+
+int explain(const std::string& text) {
+    const auto found = doctor::explain(text);
+    std::string out;
+    for (const doctor::Explanation& each : found) {
+        out += fmt::format("\"{}\"\n  cause: {}\n", each.text, each.cause);
+        if (!each.checks.empty()) out += fmt::format("  checks of `rdmanet doctor`: {}\n", each.checks);
+    }
+    if (found.empty())
+        out = "no known cause: run `rdmanet doctor`, and for a pod `rdmanet doctor --pod NAMESPACE/NAME`\n";
+    print(out);
+    return found.empty() ? 1 : 0;
+}
+
+int examine(const DoctorOptions& options) {
+    const attach::Node node(fmt::format("{}{}", options.root, options.state_directory),
+                            base::Logger(base::LogLevel::warning));
+    const auto inventory = inventory::read_inventory(
+        {.root = options.root, .state_directory = options.state_directory, .read_step = node.read_step});
+    const doctor::Report report = doctor::examine(inventory, node, {.root = options.root, .pod = options.pod});
+    if (options.format == "json")
+        print(ops::to_json(report));
+    else
+        print(ops::to_text(report, options.format == "wide" ? ops::Detail::all_checks : ops::Detail::findings));
+    return ops::exit_status_of(report);
+}
+
+} // namespace
+
+CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
+    CLI::App* command = app.add_subcommand(
+        "doctor", "look for what keeps RDMA from working on this node, and say the cure; changes nothing");
+    command->add_option("-o,--output", options.format, "table (findings), wide (all checks, too), or json")
+        ->check(CLI::IsMember({"table", "wide", "json"}))
+        ->capture_default_str();
+    command->add_flag_callback(
+        "--json", [&options] { options.format = "json"; }, "the same as -o json");
+    command->add_option("--pod", options.pod,
+                        "look at this pod, too: NAMESPACE/NAME, or the path of its network namespace");
+    command->add_option("--root", options.root, "where the host's / is mounted, in a container");
+    command->add_option("--state-dir", options.state_directory, "directory of rdmanet's records, on the host")
+        ->capture_default_str();
+    command->footer("Exit status: 0 nothing worse than info, 1 warnings, 2 failures, 3 doctor itself failed.\n"
+                    "Example: rdmanet doctor --pod default/worker");
+    options.explain = command->add_subcommand("explain", "say what causes an error's text");
+    options.explain->add_option("TEXT", options.text, "what the program printed")->required();
+    return command;
+}
+
+int run_doctor(const DoctorOptions& options) {
+    constexpr int kFailed = 3;
+    if (options.explain->parsed()) return explain(options.text);
+    try {
+        return examine(options);
+    } catch (const base::Error& error) {
+        base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}\n", error.what()), "standard error");
+        return kFailed;
+    }
+}
+
+} // namespace rdmanet::cmd

@@ -1,0 +1,26 @@
+// `rdmanet doctor`: what is wrong with RDMA on this node.
+#pragma once
+
+#include "plugin.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace rdmanet::cmd {
+
+struct DoctorOptions {
+    std::string format = "table";
+    std::string root;
+    std::string pod;
+    std::string state_directory = cmd::state_directory();
+    std::string text; // of an error to explain
+    CLI::App* explain = nullptr;
+};
+
+CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options);
+
+/// Examines the node, or explains an error. Returns the exit status. Throws base::Error.
+int run_doctor(const DoctorOptions& options);
+
+} // namespace rdmanet::cmd

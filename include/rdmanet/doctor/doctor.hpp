@@ -1,0 +1,77 @@
+// What is wrong with RDMA on this node, layer by layer, and what to do about it.
+#pragma once
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/inventory/inventory.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::doctor {
+
+/// Lower ones first. What fails in a lower layer is not blamed on a higher one.
+enum class Layer : std::uint8_t { hardware, kernel, rdma, network, runtime, pod };
+[[nodiscard]] std::string_view to_string(Layer layer);
+
+enum class Severity : std::uint8_t {
+    info,    // worth knowing
+    unknown, // could not be looked at
+    warning, // works now, or may be intended
+    failure, // RDMA does not work there
+};
+[[nodiscard]] std::string_view to_string(Severity severity);
+
+struct Finding {
+    std::string check;   // identifier of the check
+    std::string subject; // what it is about: "0000:3b:00.0", "default/web net1"; empty for the node
+    Severity severity = Severity::info;
+    std::string what; // what is wrong, the value found, and what was expected
+    std::string cure; // a command, or what to do; may be empty for info
+};
+
+struct CheckInfo {
+    std::string_view id; // "port-state"
+    Layer layer;
+    std::string_view about; // what it looks at, in a few words
+};
+/// All checks, in the order in which they run.
+[[nodiscard]] std::vector<CheckInfo> list_checks();
+
+enum class Outcome : std::uint8_t { ok, found, not_looked_at };
+
+struct CheckResult {
+    CheckInfo check;
+    Outcome outcome = Outcome::ok;
+    std::string why{}; // it was not looked at
+};
+
+struct Report {
+    std::vector<CheckResult> checks;
+    std::vector<Finding> findings;   // the lowest layers first
+    std::vector<std::string> unseen; // what could not be read, see Inventory::unseen
+
+    [[nodiscard]] Severity worst() const;
+};
+
+struct Options {
+    std::string root{}; // where the host's "/" is mounted; empty: here
+    std::string pod{};  // "NAMESPACE/NAME", or the path of a network namespace: look at this pod, too
+};
+
+/// Runs all checks. Changes nothing, loads no module, and sends nothing. Throws base::Error if the pod is not found.
+[[nodiscard]] Report examine(const inventory::Inventory& inventory, const attach::Node& node, const Options& options);
+
+/// A known text of an error, and what causes it.
+struct Explanation {
+    std::string_view text;   // what programs print; parts are separated by "..."
+    std::string_view cause;  // with what to do
+    std::string_view checks; // identifiers, separated by blanks
+};
+/// All of them, for the documentation.
+[[nodiscard]] const std::vector<Explanation>& list_explanations();
+/// Those whose parts are in `text`, in any case of letters.
+[[nodiscard]] std::vector<Explanation> explain(std::string_view text);
+
+} // namespace rdmanet::doctor

@@ -1,0 +1,17 @@
+// The checks of each layer, in the order in which they run.
+#pragma once
+
+#include "context.hpp"
+
+#include <span>
+
+namespace rdmanet::doctor {
+
+[[nodiscard]] std::span<const Check> hardware_checks();
+[[nodiscard]] std::span<const Check> kernel_checks();
+[[nodiscard]] std::span<const Check> rdma_checks();
+[[nodiscard]] std::span<const Check> network_checks();
+[[nodiscard]] std::span<const Check> runtime_checks();
+[[nodiscard]] std::span<const Check> pod_checks(); // only if a pod is asked for
+
+} // namespace rdmanet::doctor

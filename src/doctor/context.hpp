@@ -1,0 +1,76 @@
+// What a check reads, and where it puts what it finds.
+#pragma once
+
+#include <rdmanet/doctor/doctor.hpp>
+
+#include <rdmanet/base/format.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rdmanet::doctor {
+
+struct Context {
+    const inventory::Inventory& inventory;
+    const attach::Node& node;
+    std::string root;
+    std::optional<std::size_t> pod; // number of its namespace
+
+    /// A file of the host.
+    [[nodiscard]] std::string path(std::string_view file) const { return fmt::format("{}{}", root, file); }
+};
+
+class Findings {
+public:
+    void begin(std::string_view check) { check_ = check; }
+
+    void failure(const std::string& subject, const std::string& what, const std::string& cure) {
+        add(Severity::failure, subject, what, cure);
+    }
+    void warning(const std::string& subject, const std::string& what, const std::string& cure) {
+        add(Severity::warning, subject, what, cure);
+    }
+    void info(const std::string& subject, const std::string& what, const std::string& cure = {}) {
+        add(Severity::info, subject, what, cure);
+    }
+    void unknown(const std::string& subject, const std::string& what, const std::string& cure) {
+        add(Severity::unknown, subject, what, cure);
+    }
+
+    /// Whether an earlier check has found why the subject cannot work.
+    [[nodiscard]] bool has_failed(const std::string& subject) const {
+        return std::any_of(all_.begin(), all_.end(), [&](const Finding& finding) {
+            return finding.severity == Severity::failure && finding.subject == subject;
+        });
+    }
+
+    [[nodiscard]] const std::vector<Finding>& all() const { return all_; }
+    [[nodiscard]] std::size_t count_of(std::string_view check) const {
+        return static_cast<std::size_t>(
+            std::count_if(all_.begin(), all_.end(), [&](const Finding& each) { return each.check == check; }));
+    }
+
+private:
+    void add(Severity severity, const std::string& subject, const std::string& what, const std::string& cure) {
+        all_.push_back(
+            {.check = std::string(check_), .subject = subject, .severity = severity, .what = what, .cure = cure});
+    }
+
+    std::string_view check_;
+    std::vector<Finding> all_;
+};
+
+/// A check looks at one thing. It throws base::Error if that may not be looked at.
+struct Check {
+    CheckInfo info;
+    void (*run)(const Context& context, Findings& found);
+};
+
+/// Name of a device for people: "0000:3b:00.0 (eth1)".
+[[nodiscard]] std::string subject_of(const inventory::Device& device);
+
+} // namespace rdmanet::doctor

@@ -1,0 +1,101 @@
+#include <rdmanet/doctor/doctor.hpp>
+
+#include "checks.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::doctor {
+namespace {
+
+using inventory::Inventory;
+using inventory::Namespace;
+
+std::vector<std::span<const Check>> all_layers() {
+    return {hardware_checks(), kernel_checks(), rdma_checks(), network_checks(), runtime_checks(), pod_checks()};
+}
+
+std::size_t find_pod(const Inventory& inventory, const std::string& pod) {
+    std::vector<std::string> known;
+    for (std::size_t number = 1; number < inventory.namespaces.size(); ++number) {
+        const Namespace& each = inventory.namespaces[number];
+        if (pod == each.to_string() || pod == each.path || pod == each.mount_point ||
+            (!each.pod_uid.empty() && pod == each.pod_uid))
+            return number;
+        known.push_back(each.to_string());
+    }
+    throw base::Error(fmt::format("pod {} has no network namespace on this node: give one of {}", base::quoted(pod),
+                                  known.empty() ? "none, because there is no other namespace" : base::join(known)));
+}
+
+CheckResult run(const Check& check, const Context& context, Findings& found) {
+    CheckResult result{.check = check.info};
+    found.begin(check.info.id);
+    try {
+        check.run(context, found);
+        if (found.count_of(check.info.id) != 0) result.outcome = Outcome::found;
+    } catch (const base::Error& error) {
+        result.outcome = Outcome::not_looked_at;
+        result.why = error.what();
+    }
+    return result;
+}
+
+} // namespace
+
+std::string subject_of(const inventory::Device& device) {
+    if (!device.address) return device.rdma.empty() ? std::string() : device.rdma.front().name;
+    if (device.net.empty()) return device.address->to_string();
+    return fmt::format("{} ({})", *device.address, device.net.front().name);
+}
+
+std::string_view to_string(Layer layer) {
+    switch (layer) {
+    case Layer::hardware: return "hardware";
+    case Layer::kernel: return "kernel";
+    case Layer::rdma: return "rdma";
+    case Layer::network: return "network";
+    case Layer::runtime: return "runtime";
+    case Layer::pod: break;
+    }
+    return "pod";
+}
+
+std::string_view to_string(Severity severity) {
+    switch (severity) {
+    case Severity::info: return "info";
+    case Severity::unknown: return "unknown";
+    case Severity::warning: return "warning";
+    case Severity::failure: break;
+    }
+    return "failure";
+}
+
+std::vector<CheckInfo> list_checks() {
+    std::vector<CheckInfo> all;
+    for (const auto& layer : all_layers())
+        for (const Check& check : layer) all.push_back(check.info);
+    return all;
+}
+
+Severity Report::worst() const {
+    Severity worst = Severity::info;
+    for (const Finding& finding : findings) worst = std::max(worst, finding.severity);
+    return worst;
+}
+
+Report examine(const Inventory& inventory, const attach::Node& node, const Options& options) {
+    const Context context{.inventory = inventory,
+                          .node = node,
+                          .root = options.root,
+                          .pod = options.pod.empty() ? std::nullopt : std::optional(find_pod(inventory, options.pod))};
+    Report report{.checks = {}, .findings = {}, .unseen = inventory.unseen};
+    Findings found;
+    for (const auto& layer : all_layers())
+        for (const Check& check : layer)
+            if (check.info.layer != Layer::pod || context.pod) report.checks.push_back(run(check, context, found));
+    report.findings = found.all();
+    return report;
+}
+
+} // namespace rdmanet::doctor

@@ -1,0 +1,92 @@
+// Texts of errors that people bring, and what causes them.
+#include <rdmanet/doctor/doctor.hpp>
+
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::doctor {
+namespace {
+
+/// In this order, with anything between.
+bool has_parts(std::string_view text, std::string_view pattern) {
+    constexpr std::string_view kBetween = " ... ";
+    for (std::size_t at = 0; at <= pattern.size();) {
+        const std::size_t end = std::min(pattern.find(kBetween, at), pattern.size());
+        const std::string part = base::to_lower(pattern.substr(at, end - at));
+        const std::size_t place = text.find(part);
+        if (place == std::string_view::npos) return false;
+        text.remove_prefix(place + part.size());
+        at = end + kBetween.size();
+    }
+    return true;
+}
+
+} // namespace
+
+const std::vector<Explanation>& list_explanations() {
+    static const std::vector<Explanation> kAll{
+        {"RDMA device \"issm\" not found", "ib_umad is not loaded: `modprobe ib_umad`", "core-modules"},
+        {"RDMA device \"umad\" not found", "ib_umad is not loaded: `modprobe ib_umad`", "core-modules"},
+        {"RDMA device \"rdma_cm\" not found", "rdma_ucm is not loaded: `modprobe rdma_ucm`",
+         "core-modules device-files"},
+        {"RDMA device \"uverbs\" not found", "ib_uverbs is not loaded: `modprobe ib_uverbs`",
+         "core-modules device-files"},
+        {"incorrect RDMA subsystem network namespace",
+         "the RDMA shared device plugin runs on a node in mode exclusive: use it on nodes in mode shared",
+         "mode-at-boot"},
+        {"Are RDMA modules loaded?",
+         "the SR-IOV device plugin started before the RDMA driver was ready: restart the device plugin",
+         "rdma-driver rdma-devices"},
+        {"IB device ... not found",
+         "the container has no uverbs file of that device, or the device has another name: request the device plugin's "
+         "resource, and look at `rdmanet inventory`",
+         "pod-device-files pod-rdma"},
+        {"Unable to find the Infiniband/RoCE device",
+         "the container has no uverbs file of that device, or the device has another name: look at `rdmanet inventory`",
+         "pod-device-files pod-rdma"},
+        {"No IB devices found", "the container has no RDMA device, no uverbs file, or no provider library",
+         "pod-rdma pod-device-files pod-provider"},
+        {"Port number 1 state is Down", "the port has no link, or its interface is down", "port-state parent-up"},
+        {"Couldn't allocate MR", "the process may lock too little memory: add the capability IPC_LOCK", "pod-memlock"},
+        {"ibv_reg_mr ... Cannot allocate memory", "the process may lock too little memory: add the capability IPC_LOCK",
+         "pod-memlock"},
+        {"Failed to modify QP ... to RTR",
+         "the GID index is empty or of another type, the other end has another MTU, or the GID is of another pod: use "
+         "the GID "
+         "index of RoCE v2 that `rdmanet inventory` shows",
+         "pod-gids mtu"},
+        {"transport retry counter exceeded",
+         "packets do not arrive: the peer has ended, the VLAN or the route is wrong, or the fabric loses packets",
+         "port-state pod-interface mtu"},
+        {"RNR retry counter exceeded", "the receiver posts too few buffers: this is the program's matter", ""},
+        {"RDMA_CM_EVENT_ADDR_ERROR", "no RDMA device is behind the source address in this network namespace",
+         "apart pod-rdma"},
+        {"RDMA_CM_EVENT_UNREACHABLE", "the connection manager's packets do not arrive: check VLAN, route and MTU",
+         "port-state mtu"},
+        {"RDMA_CM_EVENT_REJECTED", "nobody listens on that port of the peer, or the peer refused", ""},
+        {"Message too long", "the PF has more VFs than an answer of the kernel can list: create fewer VFs", ""},
+        {"failed to set netns: device or resource busy",
+         "the RDMA mode cannot change while other network namespaces exist: set it at boot", "mode-at-boot"},
+        {"text file busy", "the plugin's binary was overwritten while it ran: copy it beside, then rename it",
+         "plugin"},
+        {"netplugin failed with no error message",
+         "the plugin was killed, mostly because the pod of Multus has too little memory", ""},
+        {"NET/Socket", "NCCL found no usable RDMA device: memory limit, device files, provider library or port",
+         "pod-memlock pod-device-files pod-provider port-state"},
+        {"File exists", "the interface's name is taken in the pod or on the host", "records attachments"},
+        {"Unauthorized",
+         "the token in a kubeconfig has expired: Multus and whereabouts have one each in /etc/cni/net.d", ""},
+    };
+    return kAll;
+}
+
+std::vector<Explanation> explain(std::string_view text) {
+    const std::string lower = base::to_lower(text);
+    std::vector<Explanation> found;
+    for (const Explanation& each : list_explanations())
+        if (has_parts(lower, each.text)) found.push_back(each);
+    return found;
+}
+
+} // namespace rdmanet::doctor

@@ -1,0 +1,20 @@
+// Files of the host that may be absent.
+#pragma once
+
+#include <rdmanet/inventory/files.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::doctor {
+
+using inventory::line_of;
+using inventory::link_target_of;
+using inventory::names_in;
+
+[[nodiscard]] bool exists(const std::string& path);
+/// At most 256 KiB; empty if the file is absent or must not be read.
+[[nodiscard]] std::string content_of(const std::string& path);
+[[nodiscard]] std::vector<std::string> lines_of(const std::string& path);
+
+} // namespace rdmanet::doctor

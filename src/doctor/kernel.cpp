@@ -1,0 +1,161 @@
+// The kernel's modules and drivers.
+#include "checks.hpp"
+#include "files.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <rdmanet/base/unique_fd.hpp>
+
+#include <array>
+#include <map>
+
+namespace rdmanet::doctor {
+namespace {
+
+using inventory::Device;
+
+struct DriverPair {
+    std::string_view net;
+    std::string_view rdma;
+};
+/// Drivers of network functions whose RDMA driver is a module of its own.
+constexpr DriverPair kDrivers[] = {{"mlx5_core", "mlx5_ib"}, {"mlx4_core", "mlx4_ib"},   {"bnxt_en", "bnxt_re"},
+                                   {"ice", "irdma"},         {"i40e", "irdma"},          {"qede", "qedr"},
+                                   {"cxgb4", "iw_cxgb4"},    {"hns3", "hns_roce_hw_v2"}, {"mana", "mana_ib"}};
+
+std::string_view rdma_driver_of(std::string_view net) {
+    for (const DriverPair& pair : kDrivers)
+        if (pair.net == net) return pair.rdma;
+    return {};
+}
+
+/// Built-in modules have a directory only if they have parameters.
+bool is_loaded(const Context& context, std::string_view module) {
+    if (exists(context.path(fmt::format("/sys/module/{}", module)))) return true;
+    const std::string built_in =
+        content_of(context.path(fmt::format("/lib/modules/{}/modules.builtin", context.inventory.kernel)));
+    return built_in.find(fmt::format("/{}.ko", module)) != std::string::npos;
+}
+
+void check_module_directory(const Context& context, Findings& found) {
+    const std::string directory = fmt::format("/lib/modules/{}", context.inventory.kernel);
+    if (exists(context.path("/lib/modules")) && !exists(context.path(directory)))
+        found.warning("",
+                      fmt::format("the running kernel {} has no modules in {}, so no driver can be loaded",
+                                  context.inventory.kernel, directory),
+                      "reboot into the kernel that is installed");
+}
+
+void check_driver(const Context& context, Findings& found) {
+    for (const Device& device : context.inventory.devices)
+        if (device.pci && device.pci->driver.empty() && !device.pci->pf)
+            found.warning(subject_of(device), fmt::format("it ({}) has no driver", device.pci->id_text()),
+                          "load its driver, or look into `dmesg` for why the driver refused it");
+}
+
+void check_rdma_driver(const Context& context, Findings& found) {
+    for (const Device& device : context.inventory.devices) {
+        const std::string_view wanted = device.pci ? rdma_driver_of(device.pci->driver) : std::string_view();
+        if (wanted.empty() || !device.rdma.empty() || is_loaded(context, wanted)) continue;
+        found.failure(
+            subject_of(device),
+            fmt::format("it has driver {} and no RDMA device, because {} is not loaded", device.pci->driver, wanted),
+            fmt::format("`modprobe {}`", wanted));
+    }
+}
+
+void check_core_modules(const Context& context, Findings& found) {
+    if (!is_loaded(context, "ib_core")) {
+        found.failure("", "ib_core is not loaded, so the kernel has no RDMA",
+                      "load the NIC's RDMA driver, for example `modprobe mlx5_ib`");
+        return;
+    }
+    if (!is_loaded(context, "ib_uverbs"))
+        found.failure("", "ib_uverbs is not loaded, so programs have no /dev/infiniband/uverbs files",
+                      "`modprobe ib_uverbs`; the package rdma-core loads it at boot");
+    if (!is_loaded(context, "rdma_ucm"))
+        found.warning(
+            "", "rdma_ucm is not loaded, so /dev/infiniband/rdma_cm is missing and programs that use RDMA CM fail",
+            "`modprobe rdma_ucm`; the package rdma-core loads it at boot");
+    const auto& devices = context.inventory.devices;
+    const bool has_infiniband = std::any_of(devices.begin(), devices.end(), [](const Device& device) {
+        return std::any_of(device.rdma.begin(), device.rdma.end(),
+                           [](const auto& rdma) { return rdma.protocol == "ib"; });
+    });
+    if (!has_infiniband) return;
+    if (!is_loaded(context, "ib_umad"))
+        found.warning("", "ib_umad is not loaded, so InfiniBand management programs have no umad files",
+                      "`modprobe ib_umad`");
+    if (!is_loaded(context, "ib_ipoib"))
+        found.failure("", "ib_ipoib is not loaded, so InfiniBand ports have no interfaces", "`modprobe ib_ipoib`");
+}
+
+/// A module of OFED names its version in sysfs; those of the kernel have had none since Linux 5.x.
+void check_stack_origin(const Context& context, Findings& found) {
+    const auto version = [&](std::string_view module) {
+        return line_of(context.path(fmt::format("/sys/module/{}/version", module)));
+    };
+    for (const DriverPair& pair : kDrivers) {
+        const std::string theirs = version(pair.rdma);
+        if (theirs.empty() || !exists(context.path("/sys/module/ib_core")) ||
+            exists(context.path("/sys/module/mlx_compat")))
+            continue;
+        found.warning(
+            "", fmt::format("{} {} is not the kernel's own, and ib_core is: the two may not fit", pair.rdma, theirs),
+            "install all RDMA modules from one source: the kernel's, or all of the vendor's");
+    }
+}
+
+/// The part of a message of the kernel that names its driver: "mlx5_core 0000:3b:00.0: ...".
+std::string driver_of_message(std::string_view line) {
+    const std::size_t text = line.find(';');
+    if (text == std::string_view::npos) return {};
+    const std::string_view message = line.substr(text + 1);
+    for (const std::string_view driver :
+         {"mlx5_core", "mlx5_ib", "mlx4_core", "bnxt_en", "bnxt_re", "ice", "irdma", "simrnic"})
+        if (message.starts_with(driver)) return std::string(driver);
+    return {};
+}
+
+/// Reads the kernel's ring of messages once. It never waits (dev_kmsg, Documentation/ABI/testing/dev-kmsg).
+void check_kernel_log(const Context& context, Findings& found) {
+    constexpr std::size_t kMany = 200; // in the ring, which holds some minutes of a flood
+    const base::UniqueFd log(::open(context.path("/dev/kmsg").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!log) {
+        found.unknown("", "the kernel's log may not be read", "run it as root on the node");
+        return;
+    }
+    std::map<std::string, std::size_t> counts;
+    std::array<char, 8192> buffer;
+    for (ssize_t size = 0;
+         (size = ::read(log.get(), buffer.data(), buffer.size())) > 0 || (size < 0 && errno == EPIPE);) {
+        if (size <= 0) continue;
+        const std::string driver = driver_of_message({buffer.data(), static_cast<std::size_t>(size)});
+        if (!driver.empty()) ++counts[driver];
+    }
+    for (const auto& [driver, count] : counts)
+        if (count >= kMany)
+            found.warning("", fmt::format("the kernel's log has {} messages of {}", count, driver),
+                          fmt::format("look at them: `dmesg | grep {}`; they can fill the disk", driver));
+}
+
+constexpr Check kKernelChecks[] = {
+    {{"module-dir", Layer::kernel, "modules of the running kernel"}, check_module_directory},
+    {{"driver", Layer::kernel, "driver of each network function"}, check_driver},
+    {{"core-modules", Layer::kernel, "ib_core, ib_uverbs, rdma_ucm; for InfiniBand ib_umad and ib_ipoib"},
+     check_core_modules},
+    {{"rdma-driver", Layer::kernel, "RDMA driver beside each driver, such as mlx5_ib"}, check_rdma_driver},
+    {{"stack-origin", Layer::kernel, "modules of the kernel and of a vendor together"}, check_stack_origin},
+    {{"kernel-log", Layer::kernel, "floods of messages of RDMA drivers"}, check_kernel_log},
+};
+
+} // namespace
+
+std::span<const Check> kernel_checks() {
+    return kKernelChecks;
+}
+
+} // namespace rdmanet::doctor

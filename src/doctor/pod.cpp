@@ -1,0 +1,196 @@
+// One pod, seen from the node.
+#include "checks.hpp"
+#include "files.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/netns.hpp>
+
+#include <sys/statvfs.h>
+
+namespace rdmanet::doctor {
+namespace {
+
+using inventory::Interface;
+
+std::string subject_of_interface(const Context& context, const Interface& interface) {
+    return fmt::format("{} {}", context.inventory.namespaces[*context.pod].to_string(), interface.net.name);
+}
+
+template <class Visit>
+void for_each_interface(const Context& context, const Visit& visit) {
+    for (const Interface& interface : context.inventory.interfaces)
+        if (interface.net.place == *context.pod) visit(interface, subject_of_interface(context, interface));
+}
+
+/// Directories in /proc of the processes in the pod's network namespace. The pause container is one of them.
+std::vector<std::string> processes_of(const Context& context) {
+    std::vector<std::string> found;
+    const std::string wanted = fmt::format("net:[{}]", context.inventory.namespaces[*context.pod].inode);
+    for (const std::string& name : names_in(context.path("/proc"))) {
+        if (name.empty() || name.front() < '0' || name.front() > '9') continue;
+        std::string process = context.path(fmt::format("/proc/{}", name));
+        if (link_target_of(fmt::format("{}/ns/net", process)) == wanted) found.push_back(std::move(process));
+    }
+    return found;
+}
+
+std::string name_of_process(const std::string& process) {
+    return fmt::format("process {} ({})", process.substr(process.rfind('/') + 1),
+                       line_of(fmt::format("{}/comm", process)));
+}
+
+void check_pod_interface(const Context& context, Findings& found) {
+    bool any = false;
+    for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
+        any = true;
+        if (!interface.net.is_up)
+            found.failure(subject, "the interface is down",
+                          fmt::format("`ip link set {} up` in the pod, or delete the pod", interface.net.name));
+        else if (!interface.net.has_carrier)
+            found.failure(subject, "the interface has no carrier", "bring the parent or PF up, and check its cable");
+        if (interface.addresses.empty() && !interface.network.empty())
+            found.warning(subject, "the interface has no address", "give the network an \"ipam\"");
+    });
+    if (!any)
+        found.failure(context.inventory.namespaces[*context.pod].to_string(),
+                      "the pod has no interface that can use RDMA",
+                      "give the pod the annotation k8s.v1.cni.cncf.io/networks with a network of rdmanet");
+}
+
+void check_pod_rdma(const Context& context, Findings& found) {
+    for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
+        if (interface.rdma_device.empty())
+            found.failure(subject, "no RDMA device carries the interface's packets",
+                          "use a parent or device that `rdma link` shows");
+        else if (interface.is_shared && context.inventory.mode == kernel::RdmaNetnsMode::exclusive)
+            found.failure(subject,
+                          fmt::format("RDMA device {} is on the host, and in mode exclusive the pod cannot see it",
+                                      interface.rdma_device),
+                          "use a network with \"attach\": \"sriov\", or a node in mode shared");
+    });
+}
+
+void check_pod_gids(const Context& context, Findings& found) {
+    for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
+        if (interface.rdma_device.empty() || found.has_failed(subject)) return;
+        for (const base::IpPrefix& address : interface.addresses) {
+            const bool has =
+                std::any_of(interface.gids.begin(), interface.gids.end(), [&](const kernel::GidEntry& gid) {
+                    return gid.netdev.empty() ||
+                           (gid.address == address.address() && gid.type == kernel::GidType::roce_v2);
+                });
+            if (!has)
+                found.failure(subject,
+                              fmt::format("{} has no GID of RoCE v2 on {}:{}", address.address(), interface.rdma_device,
+                                          interface.rdma_port),
+                              "the GID table may be full: `rdmanet inventory` counts it; else delete the pod");
+        }
+    });
+}
+
+/// Containers need the RDMA device's files in their own /dev. A device plugin gives them.
+void check_pod_files(const Context& context, Findings& found) {
+    for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
+        if (interface.files.empty() || found.has_failed(subject)) return;
+        const std::vector<std::string> processes = processes_of(context);
+        const std::string& file = interface.files.front();
+        const bool any = std::any_of(processes.begin(), processes.end(), [&](const std::string& process) {
+            return exists(fmt::format("{}/root/dev/infiniband/{}", process, file));
+        });
+        if (!processes.empty() && !any)
+            found.failure(subject, fmt::format("no container of the pod has /dev/infiniband/{}", file),
+                          "request the resource of the RDMA device plugin in the pod's \"resources\"");
+    });
+}
+
+/// CAP_IPC_LOCK, linux/capability.h: no limit of locked memory.
+constexpr unsigned kIpcLock = 14;
+
+bool may_lock(const std::string& process) {
+    constexpr std::string_view kEffective = "CapEff:\t";
+    for (const std::string& line : lines_of(fmt::format("{}/status", process)))
+        if (line.starts_with(kEffective)) {
+            const auto bits = base::parse_integer<std::uint64_t>(std::string_view(line).substr(kEffective.size()), 16);
+            return bits && ((*bits >> kIpcLock) & 1U) != 0;
+        }
+    return false;
+}
+
+std::uint64_t soft_limit_of(const std::string& process) {
+    constexpr std::string_view kLine = "Max locked memory";
+    for (const std::string& line : lines_of(fmt::format("{}/limits", process)))
+        if (line.starts_with(kLine)) {
+            const std::size_t begin = line.find_first_not_of(' ', kLine.size());
+            const std::string limit = line.substr(begin, line.find(' ', begin) - begin);
+            return base::parse_integer<std::uint64_t>(limit).value_or(UINT64_MAX); // "unlimited"
+        }
+    return UINT64_MAX;
+}
+
+void check_pod_memlock(const Context& context, Findings& found) {
+    constexpr std::uint64_t kLittle = 64ULL << 20U; // perftest fails at 1 MiB, NCCL needs some ten MiB
+    for (const std::string& process : processes_of(context)) {
+        const std::uint64_t limit = soft_limit_of(process);
+        if (limit >= kLittle || may_lock(process) || line_of(fmt::format("{}/comm", process)) == "pause") continue;
+        found.failure(
+            context.inventory.namespaces[*context.pod].to_string(),
+            fmt::format("{} can lock {} bytes of memory and has no CAP_IPC_LOCK, so larger registrations fail with "
+                        "\"Cannot allocate memory\"",
+                        name_of_process(process), limit),
+            "add the capability IPC_LOCK to the container and run it as root, or raise the runtime's LimitMEMLOCK");
+        return;
+    }
+}
+
+/// libibverbs loads libNAME-rdmav34.so for the driver from a directory of the image.
+void check_pod_provider(const Context& context, Findings& found) {
+    for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
+        if (interface.rdma_device.empty() || found.has_failed(subject)) return;
+        for (const std::string& process : processes_of(context)) {
+            const std::string root = fmt::format("{}/root", process);
+            if (!exists(fmt::format("{}/etc/libibverbs.d", root))) continue; // no libibverbs, or linked statically
+            bool any = false;
+            for (const char* directory :
+                 {"/usr/lib/x86_64-linux-gnu/libibverbs", "/usr/lib/aarch64-linux-gnu/libibverbs",
+                  "/usr/lib64/libibverbs", "/usr/lib/libibverbs"})
+                any = any || !names_in(root + directory).empty();
+            if (!any)
+                found.failure(subject,
+                              fmt::format("the image of {} has libibverbs without a provider, so it finds no device",
+                                          name_of_process(process)),
+                              "install the package ibverbs-providers (Debian) or libibverbs (Fedora) in the image");
+            return;
+        }
+    });
+}
+
+void check_pod_shm(const Context& context, Findings& found) {
+    constexpr std::uint64_t kDefault = 64ULL << 20U; // of container runtimes
+    for (const std::string& process : processes_of(context)) {
+        struct statvfs status {};
+        if (::statvfs(fmt::format("{}/root/dev/shm", process).c_str(), &status) != 0) continue;
+        if (static_cast<std::uint64_t>(status.f_blocks) * status.f_frsize > kDefault) continue;
+        found.info(context.inventory.namespaces[*context.pod].to_string(),
+                   fmt::format("/dev/shm of {} has 64 MiB or less, and NCCL needs more", name_of_process(process)),
+                   "mount an emptyDir with \"medium\": \"Memory\" on /dev/shm");
+        return;
+    }
+}
+
+constexpr Check kPodChecks[] = {
+    {{"pod-interface", Layer::pod, "interfaces of the pod: up, carrier, address"}, check_pod_interface},
+    {{"pod-rdma", Layer::pod, "RDMA device behind each interface"}, check_pod_rdma},
+    {{"pod-gids", Layer::pod, "GID of each address"}, check_pod_gids},
+    {{"pod-device-files", Layer::pod, "/dev/infiniband in the containers"}, check_pod_files},
+    {{"pod-memlock", Layer::pod, "locked memory and CAP_IPC_LOCK of its processes"}, check_pod_memlock},
+    {{"pod-provider", Layer::pod, "provider libraries in the image"}, check_pod_provider},
+    {{"pod-shm", Layer::pod, "size of /dev/shm"}, check_pod_shm},
+};
+
+} // namespace
+
+std::span<const Check> pod_checks() {
+    return kPodChecks;
+}
+
+} // namespace rdmanet::doctor

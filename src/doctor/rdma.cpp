@@ -1,0 +1,190 @@
+// The RDMA subsystem: mode, devices, ports, GIDs, files.
+#include "checks.hpp"
+#include "files.hpp"
+
+#include <rdmanet/base/guid.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <map>
+
+namespace rdmanet::doctor {
+namespace {
+
+using inventory::Device;
+using inventory::RdmaDevice;
+using inventory::RdmaPort;
+using kernel::PortState;
+using kernel::RdmaNetnsMode;
+
+std::string_view mode_name(RdmaNetnsMode mode) {
+    return mode == RdmaNetnsMode::shared ? "shared" : "exclusive";
+}
+
+std::string place_of(const Context& context, std::size_t place) {
+    return place == 0 ? "on the host" : fmt::format("in {}", context.inventory.namespaces[place]);
+}
+
+template <class Visit>
+void for_each_rdma(const Context& context, const Visit& visit) {
+    for (const Device& device : context.inventory.devices)
+        for (const RdmaDevice& rdma : device.rdma) visit(device, rdma);
+}
+
+void check_rdma_devices(const Context& context, Findings& found) {
+    if (found.has_failed("")) return;
+    bool any = false;
+    bool explained = false;
+    for (const Device& device : context.inventory.devices) {
+        any = any || !device.rdma.empty();
+        explained = explained || found.has_failed(subject_of(device));
+    }
+    if (!any && !explained)
+        found.failure("", "the node has no RDMA device, although its drivers are loaded",
+                      "check that the cards can RDMA and that it is enabled: firmware settings, and "
+                      "`devlink dev param show` for enable_roce");
+}
+
+/// The mode that is set for the next boot: an option of the module, or of the kernel's command line. The kernel's
+/// default is shared.
+RdmaNetnsMode mode_at_boot(const Context& context) {
+    RdmaNetnsMode mode = RdmaNetnsMode::shared;
+    const auto read = [&](const std::string& text) {
+        if (text.find("netns_mode=0") != std::string::npos || text.find("netns_mode=N") != std::string::npos)
+            mode = RdmaNetnsMode::exclusive;
+        if (text.find("netns_mode=1") != std::string::npos || text.find("netns_mode=Y") != std::string::npos)
+            mode = RdmaNetnsMode::shared;
+    };
+    for (const char* directory : {"/usr/lib/modprobe.d", "/run/modprobe.d", "/etc/modprobe.d"})
+        for (const std::string& file : names_in(context.path(directory)))
+            for (const std::string& line : lines_of(context.path(fmt::format("{}/{}", directory, file))))
+                if (file.ends_with(".conf") && line.starts_with("options ib_core ")) read(line);
+    const std::string command_line = content_of(context.path("/proc/cmdline"));
+    if (const std::size_t at = command_line.find("ib_core.netns_mode="); at != std::string::npos)
+        read(command_line.substr(at + 8, 13));
+    return mode;
+}
+
+void check_mode_at_boot(const Context& context, Findings& found) {
+    const auto& mode = context.inventory.mode;
+    if (!mode) return;
+    const RdmaNetnsMode next = mode_at_boot(context);
+    if (next == *mode) return;
+    found.warning(
+        "",
+        fmt::format("rdma netns mode is {} now, and will be {} after the next boot", mode_name(*mode), mode_name(next)),
+        *mode == RdmaNetnsMode::exclusive
+            ? "write \"options ib_core netns_mode=0\" to /etc/modprobe.d/ib_core.conf"
+            : "remove netns_mode=0 from /etc/modprobe.d and from the kernel's command line, or set the mode: "
+              "`rdma system set netns exclusive` before any pod starts");
+}
+
+/// A device whose net and RDMA devices are in two namespaces works in neither.
+void check_apart(const Context& context, Findings& found) {
+    if (context.inventory.mode != RdmaNetnsMode::exclusive) return;
+    for (const Device& device : context.inventory.devices) {
+        if (device.net.empty() || device.rdma.empty()) continue;
+        const std::size_t net = device.net.front().place;
+        const auto away = std::find_if(device.rdma.begin(), device.rdma.end(),
+                                       [&](const RdmaDevice& rdma) { return rdma.place != net; });
+        if (away == device.rdma.end()) continue;
+        found.failure(subject_of(device),
+                      fmt::format("its net device is {}, and its RDMA device {} is {}: RDMA works in neither",
+                                  place_of(context, net), away->name, place_of(context, away->place)),
+                      "let one plugin move both: \"attach\": \"sriov\", or \"attach\": \"rdma\" behind another plugin");
+    }
+}
+
+void check_node_guid(const Context& context, Findings& found) {
+    for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
+        if (rdma.node_guid == 0)
+            found.warning(
+                subject_of(device),
+                fmt::format("RDMA device {} has no node GUID, so RDMA CM does not work on it", rdma.name),
+                "set the VF's MAC (`ip link set PF vf N mac ...`; InfiniBand: node_guid), then bind its driver again");
+    });
+}
+
+void check_duplicate_guid(const Context& context, Findings& found) {
+    std::map<std::uint64_t, std::string> owners;
+    for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
+        if (rdma.node_guid == 0 || !device.address) return;
+        const auto [at, is_new] = owners.emplace(rdma.node_guid, rdma.name);
+        if (!is_new)
+            found.failure(subject_of(device),
+                          fmt::format("RDMA devices {} and {} have the same node GUID {}", at->second, rdma.name,
+                                      base::Guid(rdma.node_guid)),
+                          "give the VF another MAC or GUID, then bind its driver again");
+    });
+}
+
+/// Whether somebody wants the port: an interface that is up, or InfiniBand.
+bool is_wanted(const Device& device, const RdmaPort& port) {
+    if (port.link_layer == "InfiniBand") return !device.pci || !device.pci->pf;
+    return std::any_of(device.net.begin(), device.net.end(), [&](const inventory::NetDevice& net) {
+        return net.is_up && (port.net_device.empty() || port.net_device == net.name);
+    });
+}
+
+void check_port_state(const Context& context, Findings& found) {
+    for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
+        for (const RdmaPort& port : rdma.ports) {
+            if (port.state == PortState::active || !is_wanted(device, port) || found.has_failed(subject_of(device)))
+                continue;
+            const std::string where = fmt::format("port {} of {} is {}", port.number, rdma.name, port.state);
+            if (port.link_layer == "InfiniBand" && port.physical_state == "LinkUp")
+                found.failure(
+                    subject_of(device),
+                    fmt::format("{}, with LID {}: no subnet manager has configured it", where, port.lid.value_or(0)),
+                    "start a subnet manager in the fabric, for example opensm, or look into the log of the one that "
+                    "runs");
+            else
+                found.failure(subject_of(device),
+                              fmt::format("{}, physical state {}: it has no link", where, port.physical_state),
+                              "check the cable, the switch's port, and that both ends have the same speed and FEC");
+        }
+    });
+}
+
+void check_gid_table(const Context& context, Findings& found) {
+    for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
+        for (const RdmaPort& port : rdma.ports) {
+            constexpr std::size_t kEntriesOfPod = 4; // of two addresses with two types
+            if (!port.gids || port.link_layer == "InfiniBand" || *port.gids + kEntriesOfPod <= port.most_gids) continue;
+            found.warning(
+                subject_of(device),
+                fmt::format("the GID table of port {} of {} has {} of {} entries: the next pod's addresses may not fit",
+                            port.number, rdma.name, *port.gids, port.most_gids),
+                "set \"rdma\": {\"linkLocalGids\": false} in the network, or use another parent for new pods");
+        }
+    });
+}
+
+/// sysfs knows the files. Without udev, or in a container with a copy of /dev, they are missing.
+void check_device_files(const Context& context, Findings& found) {
+    for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
+        for (const std::string& file : rdma.files)
+            if (!exists(context.path(fmt::format("/dev/infiniband/{}", file))))
+                found.failure(subject_of(device),
+                              fmt::format("/dev/infiniband/{} of RDMA device {} is missing", file, rdma.name),
+                              "check that udev runs: `udevadm trigger --subsystem-match=infiniband_verbs`");
+    });
+}
+
+constexpr Check kRdmaChecks[] = {
+    {{"rdma-devices", Layer::rdma, "RDMA devices at all"}, check_rdma_devices},
+    {{"mode-at-boot", Layer::rdma, "RDMA mode now and after the next boot"}, check_mode_at_boot},
+    {{"apart", Layer::rdma, "net and RDMA device of a function in one namespace"}, check_apart},
+    {{"node-guid", Layer::rdma, "node GUID of each RDMA device"}, check_node_guid},
+    {{"duplicate-guid", Layer::rdma, "two RDMA devices with one node GUID"}, check_duplicate_guid},
+    {{"port-state", Layer::rdma, "ports whose interface is up; InfiniBand: subnet manager"}, check_port_state},
+    {{"gid-table", Layer::rdma, "room in GID tables that pods share"}, check_gid_table},
+    {{"device-files", Layer::rdma, "files in /dev/infiniband"}, check_device_files},
+};
+
+} // namespace
+
+std::span<const Check> rdma_checks() {
+    return kRdmaChecks;
+}
+
+} // namespace rdmanet::doctor

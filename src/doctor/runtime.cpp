@@ -1,0 +1,107 @@
+// Container runtime, plugin directory, and rdmanet's own records.
+#include "checks.hpp"
+#include "files.hpp"
+
+#include <rdmanet/attach/check_node.hpp>
+#include <rdmanet/attach/pod_view.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <sys/statvfs.h>
+
+namespace rdmanet::doctor {
+namespace {
+
+/// Where runtimes look for plugins: the CNI default, Debian's, Fedora's, k3s' and OpenShift's.
+constexpr std::string_view kPluginDirectories[] = {"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni",
+                                                   "/var/lib/rancher/k3s/data/cni", "/var/lib/cni/bin"};
+
+void check_plugin(const Context& context, Findings& found) {
+    std::string empty_directory;
+    for (const std::string_view directory : kPluginDirectories) {
+        const std::string path = context.path(directory);
+        if (!exists(path)) continue;
+        const std::string plugin = fmt::format("{}/rdmanet", path);
+        if (!exists(plugin)) {
+            if (empty_directory.empty()) empty_directory = directory;
+            continue;
+        }
+        struct statvfs status {};
+        if (::statvfs(plugin.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0)
+            found.failure("", fmt::format("{}/rdmanet is on a file system that is mounted noexec", directory),
+                          fmt::format("mount {} with exec", directory));
+        return;
+    }
+    if (!empty_directory.empty())
+        found.warning("", fmt::format("rdmanet is in no plugin directory of this node; {} is one", empty_directory),
+                      fmt::format("copy it there: `install -m 755 rdmanet {}/rdmanet`", empty_directory));
+}
+
+/// The limit that containers inherit (proc(5), /proc/PID/limits): "Max locked memory  8388608  8388608  bytes".
+std::string locked_memory_of(const std::string& process) {
+    constexpr std::string_view kLine = "Max locked memory";
+    for (const std::string& line : lines_of(fmt::format("{}/limits", process)))
+        if (line.starts_with(kLine)) {
+            const std::size_t begin = line.find_first_not_of(' ', kLine.size());
+            return line.substr(begin, line.find(' ', begin) - begin);
+        }
+    return {};
+}
+
+void check_memlock(const Context& context, Findings& found) {
+    for (const std::string& name : names_in(context.path("/proc"))) {
+        if (name.empty() || name.front() < '0' || name.front() > '9') continue;
+        const std::string process = context.path(fmt::format("/proc/{}", name));
+        const std::string program = line_of(fmt::format("{}/comm", process));
+        if (program != "containerd" && program != "crio") continue;
+        const std::string limit = locked_memory_of(process);
+        if (limit.empty() || limit == "unlimited") continue;
+        found.info(
+            "",
+            fmt::format("{} runs with a limit of {} bytes of locked memory, which containers inherit", program, limit),
+            fmt::format("pods without IPC_LOCK can register no more: set LimitMEMLOCK=infinity in the unit of {}, and "
+                        "restart it",
+                        program));
+        return;
+    }
+}
+
+void check_records(const Context& context, Findings& found) {
+    auto listing = context.node.records().list();
+    for (const state::Unreadable& file : listing.unreadable)
+        found.failure(file.path, fmt::format("the record cannot be read: {}", file.reason),
+                      "`rdmanet gc`, which says what to do");
+    const auto pods = attach::view_pods(listing.records, context.node);
+    std::size_t dead = 0;
+    std::string example;
+    for (std::size_t number = 0; number < pods.size(); ++number)
+        if (pods[number] == ipam::Liveness::dead && dead++ == 0)
+            example = fmt::format("{}", listing.records[number].key);
+    if (dead != 0)
+        found.warning("",
+                      fmt::format("{} still recorded, although the pods are dead (the first: {})",
+                                  base::counted(dead, "attachment is", "attachments are"), example),
+                      "`rdmanet gc`, and run it regularly");
+}
+
+void check_attachments(const Context& context, Findings& found) {
+    for (const attach::CheckedAttachment& each : attach::check_node(context.node)) {
+        if (each.agreement == attach::Agreement::differs)
+            found.failure(each.name, each.reason, "`rdmanet check` shows all differences");
+        if (!each.warning.empty()) found.warning(each.name, each.warning, "");
+    }
+}
+
+constexpr Check kRuntimeChecks[] = {
+    {{"plugin", Layer::runtime, "rdmanet in a plugin directory, and executable"}, check_plugin},
+    {{"memlock", Layer::runtime, "locked memory of the container runtime"}, check_memlock},
+    {{"records", Layer::runtime, "records of dead pods, and records that cannot be read"}, check_records},
+    {{"attachments", Layer::runtime, "each attachment as ADD left it"}, check_attachments},
+};
+
+} // namespace
+
+std::span<const Check> runtime_checks() {
+    return kRuntimeChecks;
+}
+
+} // namespace rdmanet::doctor

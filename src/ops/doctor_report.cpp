@@ -1,0 +1,106 @@
+#include <rdmanet/ops/doctor_report.hpp>
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/ops/table.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::ops {
+namespace {
+
+using doctor::CheckResult;
+using doctor::Finding;
+using doctor::Outcome;
+using doctor::Report;
+using doctor::Severity;
+
+std::size_t count(const Report& report, Severity severity) {
+    return static_cast<std::size_t>(std::count_if(report.findings.begin(), report.findings.end(),
+                                                  [&](const Finding& each) { return each.severity == severity; }));
+}
+
+std::size_t count(const Report& report, Outcome outcome) {
+    return static_cast<std::size_t>(std::count_if(report.checks.begin(), report.checks.end(),
+                                                  [&](const CheckResult& each) { return each.outcome == outcome; }));
+}
+
+/// The worst that a check found; "ok" if it found nothing.
+std::string result_of(const Report& report, const CheckResult& result) {
+    if (result.outcome == Outcome::not_looked_at) return fmt::format("not looked at: {}", printable(result.why));
+    if (result.outcome == Outcome::ok) return "ok";
+    Severity worst = Severity::info;
+    for (const Finding& finding : report.findings)
+        if (finding.check == result.check.id) worst = std::max(worst, finding.severity);
+    return std::string(to_string(worst));
+}
+
+std::string table_of(const Report& report) {
+    Table table({"LAYER", "CHECK", "RESULT", "LOOKS AT"});
+    for (const CheckResult& result : report.checks)
+        table.add_row({std::string(to_string(result.check.layer)), std::string(result.check.id),
+                       result_of(report, result), std::string(result.check.about)});
+    return fmt::format("{}\n", table.to_text());
+}
+
+std::string text_of(const Finding& finding) {
+    std::string text = fmt::format("{} {}{}: {}\n", finding.severity, finding.check,
+                                   finding.subject.empty() ? "" : fmt::format(" {}", printable(finding.subject)),
+                                   printable(finding.what));
+    if (!finding.cure.empty()) text += fmt::format("  cure: {}\n", finding.cure);
+    return text;
+}
+
+} // namespace
+
+std::string to_text(const Report& report, Detail detail) {
+    std::string text = detail == Detail::all_checks ? table_of(report) : std::string();
+    for (const Severity severity : {Severity::failure, Severity::warning, Severity::unknown, Severity::info})
+        for (const Finding& finding : report.findings)
+            if (finding.severity == severity) text += text_of(finding);
+    for (const std::string& what : report.unseen) text += fmt::format("not seen: {}\n", what);
+    return text + fmt::format("{}: {}, {}, {} ok, {} not looked at\n",
+                              base::counted(report.checks.size(), "check", "checks"),
+                              base::counted(count(report, Severity::failure), "failure", "failures"),
+                              base::counted(count(report, Severity::warning), "warning", "warnings"),
+                              count(report, Outcome::ok), count(report, Outcome::not_looked_at));
+}
+
+std::string to_json(const Report& report) {
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object().member("version", 1).key("checks").begin_array();
+    for (const CheckResult& result : report.checks)
+        writer.begin_object()
+            .member("check", result.check.id)
+            .member("layer", to_string(result.check.layer))
+            .member("about", result.check.about)
+            .member("lookedAt", result.outcome != Outcome::not_looked_at)
+            .member("why", result.why)
+            .end_object();
+    writer.end_array().key("findings").begin_array();
+    for (const Finding& finding : report.findings)
+        writer.begin_object()
+            .member("check", finding.check)
+            .member("subject", finding.subject)
+            .member("severity", to_string(finding.severity))
+            .member("what", finding.what)
+            .member("cure", finding.cure)
+            .end_object();
+    writer.end_array().key("unseen").begin_array();
+    for (const std::string& what : report.unseen) writer.value(what);
+    writer.end_array().member("exitStatus", exit_status_of(report));
+    return fmt::format("{}\n", writer.end_object().to_text());
+}
+
+int exit_status_of(const Report& report) {
+    switch (report.worst()) {
+    case Severity::info: return report.unseen.empty() ? 0 : 1;
+    case Severity::unknown:
+    case Severity::warning: return 1;
+    case Severity::failure: break;
+    }
+    return 2;
+}
+
+} // namespace rdmanet::ops

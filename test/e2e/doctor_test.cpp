@@ -1,0 +1,268 @@
+// `rdmanet doctor`: every check is provoked on a real kernel, and is silent before. Faults of hardware that the software
+// NIC cannot have are in the unit tests of the room doctor.
+#include "documented.hpp"
+#include "vf_stage.hpp"
+
+#include "support/concat.hpp"
+#include "support/documented_check.hpp"
+#include "support/names.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// A fault as the documentation calls it, a command that causes it, one that ends it, and words of the finding.
+struct Provocation {
+    std::string check;
+    std::string fault;
+    std::string begin;
+    std::string end;
+    std::vector<std::string> words;
+};
+
+const std::set<std::string> kOnlyInUnitTests{"presence",    "pcie-link",    "module-dir",
+                                             "rdma-driver", "stack-origin", "rdma-devices"};
+
+std::string doctor(const std::string& options = "") {
+    return shell(concat(binary(), " doctor ", options, " || [ $? -lt 3 ]"));
+}
+
+/// What a check found, a line each: "severity | subject | what | cure".
+std::string found_by(const std::string& check, const std::string& options) {
+    return shell(concat("{ ", binary(), " doctor --json ", options,
+                        " || [ $? -lt 3 ]; } | jq -r '.findings[]|select(.check==\"", check,
+                        "\")|[.severity,.subject,.what,.cure]|join(\" | \")'"));
+}
+
+std::string debugfs(const std::string& file) {
+    return concat("/sys/kernel/debug/simrnic/", file);
+}
+
+/// Starts a program in a network namespace and returns when it runs.
+std::string in_background(const Pod& pod, const std::string& how, const std::string& program) {
+    return concat("cp -n /bin/sleep ", program, "; ip netns exec ", pod.name(), ' ', how, ' ', program,
+                  " 1000 >/dev/null 2>&1 & until pgrep -x $(basename ", program, ") >/dev/null; do :; done");
+}
+
+std::string end_of(const std::string& program) {
+    return concat("pkill -x $(basename ", program, "); while pgrep -x $(basename ", program,
+                  ") >/dev/null; do :; done");
+}
+
+void try_all(const std::vector<Provocation>& provocations, const std::string& options, std::set<std::string>& tried) {
+    for (const Provocation& each : provocations) {
+        INFO(each.check);
+        CHECK(found_by(each.check, options) == "");
+        shell(each.begin);
+        const std::string found = found_by(each.check, options);
+        CHECK(is_documented(source_text("docs/doctor.md"), each.check, each.fault, found));
+        for (const std::string& word : each.words) CHECK_THAT(found, Contains(word));
+        shell(each.end);
+        CHECK(found_by(each.check, options) == "");
+        tried.insert(each.check);
+    }
+}
+
+std::string fill_gids(const std::string& where, const std::string& interface) {
+    return concat("for i in $(seq 1 127); do ip ", where, " addr add 10.74.0.$i/24 dev ", interface, "; done");
+}
+
+} // namespace
+
+TEST_CASE("every check of the doctor fires when it should, and only then", "[doctor][sriov]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const std::string other = rdma_parent(1);
+    NEEDS(!other.empty(), "a second RDMA parent");
+    const std::string address = shell(concat("echo -n $(basename $(readlink -f /sys/class/net/", other, "/device))"));
+    const Pod pod("pod");
+    PluginCall call = vf_call(vfs, pod, 0, ipam("10.73.0.0/24"));
+    call.args = "K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+    (void)add(call);
+    shell(concat("echo 'options ib_core netns_mode=0' >/etc/modprobe.d/doctor.conf; cp ", binary(),
+                 " /usr/lib/cni/rdmanet; ip link set ", vfs.pf(), " mtu 4200; ip link set ", other, " mtu 4200 up"));
+
+    std::set<std::string> tried;
+    const std::string rebind_vf =
+        concat("cd /sys/bus/pci/drivers/simrnic; echo ", vfs.vf(1), " >unbind; echo ", vfs.vf(1), " >bind");
+    try_all(
+        {{"driver",
+          "a NIC is unbound from its driver",
+          concat("echo ", address, " >/sys/bus/pci/drivers/simrnic/unbind"),
+          concat("echo ", address, " >/sys/bus/pci/drivers/simrnic/bind; ip link set ", other, " mtu 4200 up"),
+          {address, "has no driver"}},
+         {"core-modules",
+          "`rmmod rdma_ucm`",
+          "rmmod rdma_ucm",
+          "modprobe rdma_ucm",
+          {"rdma_ucm is not loaded", "`modprobe rdma_ucm`"}},
+         {"mode-at-boot",
+          "mode exclusive without a line in /etc/modprobe.d",
+          "rm /etc/modprobe.d/doctor.conf",
+          "echo 'options ib_core netns_mode=0' >/etc/modprobe.d/doctor.conf",
+          {"exclusive now", "shared after the next boot", "/etc/modprobe.d"}},
+         {"apart",
+          "only the net device of a VF moves to a pod",
+          concat("ip link set ", vfs.netdev(1), " netns pod"),
+          concat("ip -n pod link set ", vfs.netdev(1), " netns 1"),
+          {vfs.vf(1), "is in shop/till", vfs.rdma(1), "is on the host"}},
+         {"node-guid",
+          "a VF without a node GUID",
+          concat("echo 1 >", debugfs(vfs.pf()), "/vf_no_guid; ", rebind_vf),
+          concat("echo 0 >", debugfs(vfs.pf()), "/vf_no_guid; ", rebind_vf),
+          {vfs.rdma(1), "no node GUID", "bind its driver again"}},
+         {"port-state",
+          "the cable is unplugged",
+          concat("echo 0 >", debugfs(other), "/cable; until ip link show ", other, " | grep -q NO-CARRIER; do :; done"),
+          concat("echo 1 >", debugfs(other), "/cable; while ip link show ", other, " | grep -q NO-CARRIER; do :; done"),
+          {address, "is down", "it has no link", "cable"}},
+         {"gid-table",
+          "254 more addresses on a parent",
+          fill_gids("", other),
+          concat("ip addr flush dev ", other, " scope global"),
+          {address, "256 of 256 entries", "linkLocalGids"}},
+         {"device-files",
+          "/dev/infiniband is renamed",
+          "mv /dev/infiniband /dev/away",
+          "mv /dev/away /dev/infiniband",
+          {"/dev/infiniband/uverbs", "is missing", "udev"}},
+         {"parent-up",
+          "`ip link set rnic1p0 down`",
+          concat("ip link set ", other, " down"),
+          concat("ip link set ", other, " up"),
+          {other, "is down", concat("`ip link set ", other, " up`")}},
+         {"mtu",
+          "`ip link set rnic1p0 mtu 1500`",
+          concat("ip link set ", other, " mtu 1500"),
+          concat("ip link set ", other, " mtu 4200"),
+          {"info", other, "MTU 1500", "1024 bytes"}},
+         {"rails",
+          "two NICs get addresses in one subnet",
+          concat("ip addr add 10.75.0.1/24 dev ", vfs.pf(), "; ip addr add 10.75.0.2/24 dev ", other),
+          concat("ip addr del 10.75.0.1/24 dev ", vfs.pf(), "; ip addr del 10.75.0.2/24 dev ", other),
+          {other, vfs.pf(), "10.75.0.0/24", "arp_ignore"}},
+         {"plugin",
+          "the plugin is removed",
+          "rm /usr/lib/cni/rdmanet",
+          concat("cp ", binary(), " /usr/lib/cni/rdmanet"),
+          {"no plugin directory", "/usr/lib/cni"}},
+         {"memlock",
+          "a process called containerd with a limit",
+          "cp -n /bin/sleep /tmp/containerd; prlimit --memlock=65536 /tmp/containerd 1000 >/dev/null 2>&1 & until "
+          "pgrep -x containerd "
+          ">/dev/null; do :; done",
+          end_of("/tmp/containerd"),
+          {"containerd", "65536 bytes", "LimitMEMLOCK"}},
+         {"attachments",
+          "an address is removed in the pod",
+          "ip -n pod addr del 10.73.0.1/24 dev net1",
+          "ip -n pod addr add 10.73.0.1/24 brd + dev net1",
+          {"shop/till", "10.73.0.1", "`rdmanet check`"}}},
+        "", tried);
+
+    const std::string in_image = "unshare -m sh -c 'mount -t tmpfs none $1; shift; exec \"$@\"' _ ";
+    try_all({{"pod-interface",
+              "the interface is set down in the pod",
+              "ip -n pod link set net1 down",
+              "ip -n pod link set net1 up; until ip -n pod link show net1 | grep -q LOWER_UP; do :; done",
+              {"shop/till net1", "is down"}},
+             {"pod-rdma",
+              "a macvlan child in mode exclusive",
+              concat("ip link add link ", other,
+                     " name data0 netns pod type macvlan mode bridge; ip -n pod link set data0 up"),
+              "ip -n pod link delete data0",
+              {"shop/till data0", rdma_device_of(other), "in mode exclusive the pod cannot see it"}},
+             {"pod-gids",
+              "the GID table is full",
+              fill_gids("-n pod", "net1"),
+              "ip -n pod addr flush dev net1 to 10.74.0.0/24",
+              {"shop/till net1", "has no GID of RoCE v2"}},
+             {"pod-device-files",
+              "an image with an empty /dev/infiniband",
+              in_background(pod, concat(in_image, "/dev/infiniband"), "/tmp/tenant1"),
+              end_of("/tmp/tenant1"),
+              {"shop/till net1", "no container of the pod has /dev/infiniband/uverbs", "\"resources\""}},
+             {"pod-memlock",
+              "a process with a limit, not as root",
+              in_background(pod, "setpriv --reuid 65534 --clear-groups prlimit --memlock=65536", "/tmp/tenant2"),
+              end_of("/tmp/tenant2"),
+              {"tenant2", "65536 bytes", "IPC_LOCK"}},
+             {"pod-provider",
+              "an image without provider libraries",
+              in_background(pod, concat(in_image, "/usr/lib/x86_64-linux-gnu/libibverbs"), "/tmp/tenant3"),
+              end_of("/tmp/tenant3"),
+              {"tenant3", "libibverbs without a provider", "ibverbs-providers"}},
+             {"pod-shm",
+              "a small /dev/shm",
+              in_background(pod, "unshare -m sh -c 'mount -t tmpfs -o size=64m none /dev/shm; exec \"$@\"' _",
+                            "/tmp/tenant4"),
+              end_of("/tmp/tenant4"),
+              {"tenant4", "64 MiB or less"}}},
+            "--pod shop/till", tried);
+    CHECK_THAT(doctor("--pod shop/till"), Contains(" 0 failures"));
+
+    const std::vector<Provocation> last{
+        {"duplicate-guid",
+         "a VF has the MAC of another",
+         concat("ip link set ", vfs.pf(), " vf 1 mac $(ip -n pod -j link show net1 | jq -r '.[0].address'); ",
+                rebind_vf),
+         concat("ip link set ", vfs.pf(), " vf 1 mac 02:00:00:00:00:99; ", rebind_vf),
+         {"the same node GUID", vfs.rdma(1)}},
+        {"records",
+         "a pod ends without DEL",
+         "ip netns delete pod",
+         concat(binary(), " gc; ip netns add pod"),
+         {"1 attachment is still recorded", "`rdmanet gc`"}}};
+    try_all(last, "", tried);
+
+    CHECK(found_by("kernel-log", "") == "");
+    shell("for i in $(seq 1 250); do echo 'irdma 0000:3b:00.0: a test' >/dev/kmsg; done");
+    CHECK_THAT(found_by("kernel-log", ""), Names("messages of irdma", "`dmesg | grep irdma`"));
+    CHECK(is_documented(source_text("docs/doctor.md"), "kernel-log", "250 messages of irdma",
+                        found_by("kernel-log", "")));
+    tried.insert("kernel-log");
+
+    std::set<std::string> all = kOnlyInUnitTests;
+    all.insert(tried.begin(), tried.end());
+    std::set<std::string> known;
+    for (const std::string& check : lines_of(
+             shell(concat("{ ", binary(), " doctor --pod /run/netns/pod --json || true; } | jq -r '.checks[].check'"))))
+        known.insert(check);
+    CHECK(known == all);
+    shell("rm /etc/modprobe.d/doctor.conf /usr/lib/cni/rdmanet");
+}
+
+TEST_CASE("the doctor changes nothing, and its exit status is that of the worst finding", "[doctor][sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const auto status = [&](const std::string& options) {
+        return shell(concat(binary(), " doctor ", options, " >/dev/null 2>&1; echo -n $?"));
+    };
+    CHECK(status("") == "1"); // the plugin is not installed
+    shell(concat("ip link set ", stage.vfs.netdev(1), " netns pod"));
+    CHECK(status("") == "2");
+    stage.pod.run(concat("ip link set ", stage.vfs.netdev(1), " netns 1"));
+    CHECK(status("--pod nobody/nowhere") == "3");
+    CHECK(status("--no-such-option") == "2");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the doctor explains the texts of errors", "[doctor]") {
+    const auto explain = [](const std::string& text) {
+        return shell(concat(binary(), " doctor explain '", text, '\''));
+    };
+    CHECK_THAT(explain("Failed to modify QP 17 to RTR"), Contains("GID index") && Contains("pod-gids"));
+    CHECK_THAT(explain("ibv_reg_mr(): Cannot allocate memory"), Contains("IPC_LOCK"));
+    CHECK_THAT(explain("IB device mlx5_3 not found"), Contains("uverbs"));
+    CHECK(succeeds(concat("! ", binary(), " doctor explain 'all is well'")));
+}
+
+} // namespace rdmanet::test
