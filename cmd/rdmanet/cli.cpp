@@ -228,6 +228,18 @@ int refuse_extras(const CLI::App& command, const std::string& name) {
                : refuse_usage(fmt::format("unexpected arguments {}", extras), fmt::format("rdmanet {}", name));
 }
 
+CLI::App* add_gc_command(CLI::App& app, Options& options) {
+    CLI::App* gc = app.add_subcommand("gc", "remove what dead pods left behind");
+    add_common_options(*gc, options);
+    gc->add_flag("--dry-run", options.dry_run, "only print what would be removed");
+    gc->add_option("--forget", options.forget,
+                   "drop the record of one attachment, or an unreadable record by its file's name, and release its "
+                   "addresses; prints what is not undone. Refused while the pod's network namespace exists")
+        ->expected(1, 2)
+        ->type_name("CONTAINER IFNAME | FILE");
+    return gc;
+}
+
 int run_ipam(const IpamCommand& ipam) {
     const IpamVerb* verb = ipam.chosen();
     if (verb == nullptr) return refuse_usage("`rdmanet ipam` needs a subcommand", "rdmanet help ipam");
@@ -249,14 +261,7 @@ int parse_and_run(int argc, char** argv) {
         app.add_subcommand("state", "show attachments, RDMA devices and leases: who holds what on this node");
     add_common_options(*state, options);
 
-    CLI::App* gc = app.add_subcommand("gc", "remove what dead pods left behind");
-    add_common_options(*gc, options);
-    gc->add_flag("--dry-run", options.dry_run, "only print what would be removed");
-    gc->add_option("--forget", options.forget,
-                   "drop the record of one attachment, or an unreadable record by its file's name, and release its "
-                   "addresses; prints what is not undone. Refused while the pod's network namespace exists")
-        ->expected(1, 2)
-        ->type_name("CONTAINER IFNAME | FILE");
+    CLI::App* gc = add_gc_command(app, options);
 
     CLI::App* check = app.add_subcommand(
         "check", "compare every attachment of this node with the kernel; exit status 1 if anything differs");

@@ -74,11 +74,13 @@ std::vector<Device> list_devices(const std::string& sysfs, const std::vector<Sid
                                  std::vector<PciFunction>& others) {
     std::vector<Device> devices;
     for (PciFunction& function : list_pci_functions(sysfs)) {
-        if (function.is_network())
-            devices.push_back(
-                {.address = function.address, .pci = std::move(function), .parent = {}, .net = {}, .rdma = {}});
-        else
+        if (!function.is_network()) {
             others.push_back(std::move(function));
+            continue;
+        }
+        Device device{.address = function.address, .pci = {}, .parent = {}, .net = {}, .rdma = {}};
+        device.pci = std::move(function);
+        devices.push_back(std::move(device));
     }
     for (Device& device : list_sub_functions(sysfs)) devices.push_back(std::move(device));
     Collector collector(std::move(devices));
