@@ -50,7 +50,8 @@ enum simrnic_counter {
 	SIMRNIC_TX_DROPPED_SPOOF,
 	SIMRNIC_TX_DROPPED_VLAN,
 	/*
-	 * RoCE frames. They also count above, because software sends them through the net device.
+	 * RoCE frames. They also count above if software sends them through the net device, or
+	 * gets them from there.
 	 */
 	SIMRNIC_RX_RDMA_PACKETS,
 	SIMRNIC_RX_RDMA_BYTES,
@@ -58,6 +59,7 @@ enum simrnic_counter {
 	SIMRNIC_TX_RDMA_BYTES,
 	SIMRNIC_RX_WRITE_REQUESTS,
 	SIMRNIC_RX_READ_REQUESTS,
+	SIMRNIC_OUT_OF_SEQUENCE,
 	SIMRNIC_COUNTERS
 };
 
@@ -124,6 +126,7 @@ struct simrnic_faults {
 	u32 vf_devices_delay_ms;
 	u32 rdma_move_delay_ms;
 	u32 features_fail;
+	u32 rdma_lose_every;
 };
 
 struct simrnic_port {
@@ -133,7 +136,8 @@ struct simrnic_port {
 	bool switchdev; /* written under devlink's lock, or after devlink is gone */
 	bool managed;	/* RTNL; InfiniBand: a subnet manager has configured the port */
 	struct simrnic_faults faults;
-	u64 out_of_sequence; /* counter of the RDMA devices, written through debugfs */
+	u64 out_of_sequence; /* added to that counter of the RDMA devices, through debugfs */
+	atomic_t rdma_packets; /* while faults.rdma_lose_every is set */
 	struct dentry *debugfs;
 	struct simrnic_vport pf;
 	struct simrnic_vport *vfs; /* simrnic_vfs entries, then the sub-functions' */
@@ -223,6 +227,7 @@ extern const struct ethtool_ops simrnic_ethtool_ops;
 /* simrnic_switch.c: frames between functions */
 netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev);
 netdev_tx_t simrnic_switch_to_vf(struct sk_buff *skb, struct simrnic_vport *vport);
+void simrnic_switch_rdma(struct sk_buff *skb, struct simrnic_func *func);
 void simrnic_switch_id(const struct simrnic_port *port, struct netdev_phys_item_id *id);
 
 /* simrnic_rep.c: switchdev mode */
@@ -236,6 +241,7 @@ void simrnic_rdma_exit(void);
 int simrnic_rdma_create(struct simrnic_func *func);
 void simrnic_rdma_destroy(struct simrnic_func *func);
 void simrnic_rdma_update_link(struct simrnic_func *func);
+bool simrnic_rdma_receive(struct simrnic_func *func, struct sk_buff *skb);
 
 /* simrnic_debugfs.c: cables and faults */
 void simrnic_debugfs_create(void);

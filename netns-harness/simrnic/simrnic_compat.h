@@ -21,9 +21,17 @@
 	dev_set_mac_address(dev, (struct sockaddr *)(address), extack)
 #endif
 
+/* Before 6.2 timer_delete_sync() had the name that 6.15 removed. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define timer_delete_sync(timer) del_timer_sync(timer)
+#endif
+
 /* Before 6.11 the creator of a completion queue only got this part of the attributes. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define uverbs_attr_bundle ib_udata
+#define SIMRNIC_UDATA(attrs) (attrs)
+#else
+#define SIMRNIC_UDATA(attrs) ((attrs) ? &(attrs)->driver_udata : NULL)
 #endif
 
 #endif

@@ -21,6 +21,7 @@ static const char simrnic_counter_names[SIMRNIC_COUNTERS][ETH_GSTRING_LEN] = {
 	[SIMRNIC_TX_RDMA_BYTES] = "tx_vport_rdma_unicast_bytes",
 	[SIMRNIC_RX_WRITE_REQUESTS] = "rx_vport_rdma_write_requests",
 	[SIMRNIC_RX_READ_REQUESTS] = "rx_vport_rdma_read_requests",
+	[SIMRNIC_OUT_OF_SEQUENCE] = "rx_rdma_out_of_sequence",
 };
 
 static void simrnic_get_drvinfo(struct net_device *netdev, struct ethtool_drvinfo *info)

@@ -183,43 +183,15 @@ static int simrnic_ib_get_vf_guid(struct ib_device *ib, int vf, u32 port,
 	return 0;
 }
 
-/* Address handles */
-
-static int simrnic_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init,
-			     struct ib_udata *udata)
-{
-	struct simrnic_ah *ah = container_of(ib, struct simrnic_ah, ib);
-
-	ah->attr = *init->ah_attr;
-	ah->attr.grh.sgid_attr = NULL; /* owned by the core */
-	return 0;
-}
-
-static int simrnic_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
-{
-	*attr = container_of(ib, struct simrnic_ah, ib)->attr;
-	return 0;
-}
-
-static int simrnic_destroy_ah(struct ib_ah *ah, u32 flags)
-{
-	return 0;
-}
-
 const struct ib_device_ops simrnic_infiniband_ops = {
-	.create_ah = simrnic_create_ah,
-	.create_user_ah = simrnic_create_ah,
-	.destroy_ah = simrnic_destroy_ah,
 	.get_link_layer = simrnic_ib_get_link_layer,
 	.get_port_immutable = simrnic_ib_get_port_immutable,
 	.get_vf_config = simrnic_ib_get_vf_config,
 	.get_vf_guid = simrnic_ib_get_vf_guid,
 	.modify_port = simrnic_ib_modify_port,
-	.query_ah = simrnic_query_ah,
 	.query_gid = simrnic_ib_query_gid,
 	.query_pkey = simrnic_ib_query_pkey,
 	.query_port = simrnic_ib_query_port,
 	.set_vf_guid = simrnic_ib_set_vf_guid,
 	.set_vf_link_state = simrnic_ib_set_vf_link_state,
-	INIT_RDMA_OBJ_SIZE(ib_ah, simrnic_ah, ib),
 };

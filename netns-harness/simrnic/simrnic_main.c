@@ -2,7 +2,7 @@
 /* Module parameters, and creation and removal of the cards. */
 #include <linux/module.h>
 #include <linux/slab.h>
-#include "simrnic.h"
+#include "simrnic_rdma.h"
 
 unsigned int simrnic_nics = 2;
 module_param_named(nics, simrnic_nics, uint, 0444);
@@ -108,6 +108,7 @@ static void simrnic_remove_all(void)
 		if (simrnic_nic[i])
 			simrnic_nic_free(simrnic_nic[i]);
 	simrnic_rdma_exit();
+	simrnic_engine_exit();
 	simrnic_ud_exit();
 }
 
@@ -158,9 +159,12 @@ static int __init simrnic_init(void)
 	err = simrnic_ud_init();
 	if (err)
 		return err;
-	err = simrnic_rdma_init();
+	err = simrnic_engine_init();
 	if (err)
 		goto err_ud;
+	err = simrnic_rdma_init();
+	if (err)
+		goto err_engine;
 	for (i = 0; i < simrnic_nics; i++) {
 		simrnic_nic[i] = simrnic_nic_alloc(i);
 		if (!simrnic_nic[i]) {
@@ -192,6 +196,8 @@ err_free:
 		if (simrnic_nic[i])
 			simrnic_nic_free(simrnic_nic[i]);
 	simrnic_rdma_exit();
+err_engine:
+	simrnic_engine_exit();
 err_ud:
 	simrnic_ud_exit();
 	return err;

@@ -4,7 +4,8 @@
  * completion queue.
  */
 #include <linux/slab.h>
-#include "simrnic_rdma.h"
+#include <rdma/ib_user_verbs.h>
+#include "simrnic_engine.h"
 
 /* Protects all queues and the delivery. While it is held, no packet is partly delivered. */
 DEFINE_SPINLOCK(simrnic_queue_lock);
@@ -80,6 +81,49 @@ void simrnic_complete(struct simrnic_wqe *wqe, struct ib_cq *ib, enum ib_wc_stat
 		return;
 	cq->armed = false;
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+static void simrnic_fill_user_wc(struct ib_uverbs_wc *to, const struct ib_wc *wc, u32 qpn)
+{
+	memset(to, 0, sizeof(*to));
+	to->wr_id = wc->wr_id;
+	to->status = wc->status;
+	to->opcode = wc->opcode;
+	to->byte_len = wc->byte_len;
+	to->ex.imm_data = wc->ex.imm_data;
+	to->qp_num = qpn;
+	to->src_qp = wc->src_qp;
+	to->wc_flags = wc->wc_flags;
+	to->pkey_index = wc->pkey_index;
+	to->slid = wc->slid;
+	to->sl = wc->sl;
+	to->port_num = wc->port_num;
+}
+
+void simrnic_user_complete(struct simrnic_qp *qp, struct ib_cq *ib, const struct ib_wc *wc,
+			   bool solicited)
+{
+	struct simrnic_cq *cq = container_of(ib, struct simrnic_cq, ib);
+	struct ib_event event = {
+		.device = ib->device, .event = IB_EVENT_CQ_ERR, .element.cq = ib
+	};
+	unsigned long flags;
+	bool full;
+
+	spin_lock_irqsave(&simrnic_queue_lock, flags);
+	full = simrnic_ring_full(cq->ring);
+	if (!full) {
+		simrnic_fill_user_wc(simrnic_ring_slot(cq->ring, cq->ring->index), wc,
+				     qp->ib.qp_num);
+		simrnic_ring_produce(cq->ring);
+	}
+	if (cq->armed && (!cq->solicited || solicited || wc->status != IB_WC_SUCCESS)) {
+		cq->armed = false;
+		ib->comp_handler(ib, ib->cq_context);
+	}
+	spin_unlock_irqrestore(&simrnic_queue_lock, flags);
+	if (full && ib->event_handler)
+		ib->event_handler(&event, ib->cq_context);
 }
 
 int simrnic_cq_poll(struct simrnic_cq *cq, int count, struct ib_wc *wc)

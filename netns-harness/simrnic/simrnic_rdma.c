@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * RDMA devices. They have everything that administration shows: ports, states, GIDs, counters,
- * namespaces, user contexts, and objects that can be created and counted. RoCE devices do not move
- * data, because rdma_rxe on top of the net device does. InfiniBand devices move datagrams and
- * messages.
+ * namespaces, user contexts, and objects that can be created and counted. Users move data over RoCE
+ * and with reliable connections over InfiniBand. The kernel's own data only moves over InfiniBand.
  */
 #include <linux/delay.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
-#include "simrnic_rdma.h"
+#include <rdma/ib_user_verbs.h>
+#include "simrnic_engine.h"
 
 static bool simrnic_rdma_link(const struct simrnic_func *func)
 {
@@ -52,11 +52,16 @@ static int simrnic_query_device(struct ib_device *ib, struct ib_device_attr *att
 	attr->max_mr_size = ~0ULL;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->max_qp = 65536;
-	attr->max_qp_wr = 16384;
-	attr->max_send_sge = 16;
-	attr->max_recv_sge = 16;
+	attr->max_qp_wr = SIMRNIC_MAX_WR;
+	attr->max_send_sge = SIMRNIC_MAX_SGE;
+	attr->max_recv_sge = SIMRNIC_MAX_SGE;
+	attr->max_sge_rd = SIMRNIC_MAX_SGE;
+	attr->max_qp_rd_atom = SIMRNIC_MAX_READS;
+	attr->max_qp_init_rd_atom = SIMRNIC_MAX_READS;
+	attr->max_res_rd_atom = SIMRNIC_MAX_READS * attr->max_qp;
+	attr->atomic_cap = IB_ATOMIC_HCA;
 	attr->max_cq = 65536;
-	attr->max_cqe = 65536;
+	attr->max_cqe = SIMRNIC_MAX_CQE;
 	attr->max_mr = 65536;
 	attr->max_pd = 65536;
 	attr->max_ah = 65536;
@@ -88,7 +93,7 @@ static int simrnic_query_port(struct ib_device *ib, u32 port, struct ib_port_att
 	attr->active_mtu = iboe_get_mtu(READ_ONCE(func->netdev->mtu));
 	attr->gid_tbl_len = simrnic_gid_table_len;
 	attr->pkey_tbl_len = 1;
-	attr->max_msg_sz = 1 << 30;
+	attr->max_msg_sz = SIMRNIC_MAX_MESSAGE;
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->ip_gids = true;
 	attr->active_width = IB_WIDTH_4X;
@@ -96,7 +101,6 @@ static int simrnic_query_port(struct ib_device *ib, u32 port, struct ib_port_att
 	return 0;
 }
 
-/* No MAD and no CM, because both need a queue pair 1 that moves data. */
 static int simrnic_get_port_immutable(struct ib_device *ib, u32 port,
 				      struct ib_port_immutable *immutable)
 {
@@ -105,6 +109,18 @@ static int simrnic_get_port_immutable(struct ib_device *ib, u32 port,
 	immutable->gid_tbl_len = simrnic_gid_table_len;
 	immutable->pkey_tbl_len = 1;
 	return 0;
+}
+
+/*
+ * Not ib_device_set_netdev(): rdma_rxe finds devices by net device and driver ID, and would take
+ * this one for its own.
+ */
+static struct net_device *simrnic_get_netdev(struct ib_device *ib, u32 port)
+{
+	struct net_device *netdev = port == 1 ? simrnic_func_of(ib)->netdev : NULL;
+
+	dev_hold(netdev);
+	return netdev;
 }
 
 static enum rdma_link_layer simrnic_get_link_layer(struct ib_device *ib, u32 port)
@@ -120,7 +136,7 @@ static int simrnic_query_pkey(struct ib_device *ib, u32 port, u16 index, u16 *pk
 	return 0;
 }
 
-/* The core keeps the table. Without data to send no copy of it is needed. */
+/* The core keeps the table. Paths have copies of the entries that they need. */
 static int simrnic_add_gid(const struct ib_gid_attr *attr, void **context)
 {
 	return 0;
@@ -133,8 +149,9 @@ static int simrnic_del_gid(const struct ib_gid_attr *attr, void **context)
 
 static const struct ib_device_ops simrnic_device_ops = {
 	.owner = THIS_MODULE,
-	.driver_id = RDMA_DRIVER_UNKNOWN,
-	.uverbs_abi_ver = 1,
+	/* rdma-core's provider for rxe drives the queues of users. */
+	.driver_id = RDMA_DRIVER_RXE,
+	.uverbs_abi_ver = 2,
 	.get_dev_fw_str = simrnic_get_dev_fw_str,
 	.query_device = simrnic_query_device,
 };
@@ -143,28 +160,31 @@ static const struct ib_device_ops simrnic_roce_ops = {
 	.add_gid = simrnic_add_gid,
 	.del_gid = simrnic_del_gid,
 	.get_link_layer = simrnic_get_link_layer,
+	.get_netdev = simrnic_get_netdev,
 	.get_port_immutable = simrnic_get_port_immutable,
 	.query_pkey = simrnic_query_pkey,
 	.query_port = simrnic_query_port,
 };
 
 /* If two tables have the same operation, the first one wins. */
-static int simrnic_set_ops(struct simrnic_ibdev *ibdev)
+static void simrnic_set_ops(struct simrnic_ibdev *ibdev)
 {
-	struct net_device *netdev = ibdev->func->netdev;
-
 	ib_set_device_ops(&ibdev->ib, &simrnic_device_ops);
-	if (netdev) {
+	if (ibdev->func->netdev) {
 		ib_set_device_ops(&ibdev->ib, &simrnic_roce_ops);
 	} else {
 		ib_set_device_ops(&ibdev->ib, &simrnic_infiniband_ops);
-		ib_set_device_ops(&ibdev->ib, &simrnic_ud_ops);
+		ib_set_device_ops(&ibdev->ib, &simrnic_mcast_ops);
 	}
+	ib_set_device_ops(&ibdev->ib, &simrnic_post_ops);
+	ib_set_device_ops(&ibdev->ib, &simrnic_ah_ops);
+	ib_set_device_ops(&ibdev->ib, &simrnic_mr_ops);
 	ib_set_device_ops(&ibdev->ib, &simrnic_object_ops);
 	if (ibdev->func->port->nic->movable)
 		ib_set_device_ops(&ibdev->ib, &simrnic_movable_ops);
 	ib_set_device_ops(&ibdev->ib, &simrnic_counter_ops);
-	return netdev ? ib_device_set_netdev(&ibdev->ib, netdev, 1) : 0;
+	ibdev->ib.uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				     BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 }
 
 /* A function's second RDMA device, if it has one, is called roce0p0d1. */
@@ -225,15 +245,12 @@ static struct simrnic_ibdev *simrnic_ibdev_create(struct simrnic_func *func, uns
 	if (!ibdev)
 		return ERR_PTR(-ENOMEM);
 	ibdev->func = func;
-	atomic_set(&ibdev->next_qpn, 0x100);
 	ibdev->ib.phys_port_cnt = func->netdev ? simrnic_rdma_ports : 1;
 	ibdev->ib.node_type = RDMA_NODE_IB_CA;
 	ibdev->ib.num_comp_vectors = 1;
 	ibdev->ib.dev.parent = func->dev;
 	ibdev->ib.node_guid = simrnic_rdma_guid(func, index);
-	err = simrnic_set_ops(ibdev);
-	if (err)
-		goto err_dealloc;
+	simrnic_set_ops(ibdev);
 	simrnic_rdma_name(func, index, name, sizeof(name));
 	err = ib_register_device(&ibdev->ib, name, NULL);
 	if (err)

@@ -4,18 +4,24 @@
 #define SIMRNIC_RDMA_H
 
 #include <rdma/ib_verbs.h>
-#include "simrnic.h"
+#include "simrnic_packet.h"
 
 #define SIMRNIC_SM_LID	      1 /* of the subnet manager and the subnet administrator */
 #define SIMRNIC_SUBNET_PREFIX 0xfe80000000000000ULL
 #define SIMRNIC_IB_MTU	      4096
+#define SIMRNIC_MAX_WR	      16384
+#define SIMRNIC_MAX_SGE	      16
+#define SIMRNIC_MAX_CQE	      65536
+#define SIMRNIC_MAX_READS     16 /* reads and atomic operations in flight, of each queue pair */
+#define SIMRNIC_MAX_MESSAGE   (1U << 30)
 
 struct ib_sa_mad;
+struct simrnic_engine;
+struct simrnic_ring;
 
 struct simrnic_ibdev {
 	struct ib_device ib;
 	struct simrnic_func *func;
-	atomic_t next_qpn;
 	bool leaving; /* removed for good, not moved to another namespace */
 	/* The driver's own, as mlx5_ib has one to register memory. Unused. */
 	struct ib_pd *own_pd;
@@ -34,13 +40,17 @@ struct simrnic_pd {
 struct simrnic_ah {
 	struct ib_ah ib;
 	struct rdma_ah_attr attr;
+	struct simrnic_path path;
+	u32 number; /* for a user; 0: none */
 };
 
 /* simrnic_queue_lock protects the lists of queues. */
 struct simrnic_cq {
 	struct ib_cq ib;
-	struct list_head done; /* struct simrnic_wqe */
+	struct list_head done;	   /* struct simrnic_wqe; only the kernel's */
+	struct simrnic_ring *ring; /* only a user's */
 	bool armed;
+	bool solicited; /* armed for solicited completions and errors */
 };
 
 struct simrnic_qp {
@@ -50,6 +60,7 @@ struct simrnic_qp {
 	struct list_head all;	 /* simrnic_qps */
 	struct list_head recv;	 /* struct simrnic_wqe */
 	struct list_head groups; /* struct simrnic_group */
+	struct simrnic_engine *engine; /* NULL: needs none */
 };
 
 struct simrnic_packet {
@@ -98,6 +109,10 @@ static inline struct simrnic_func *simrnic_func_of(struct ib_device *ib)
 /* simrnic_verbs.c: objects */
 extern const struct ib_device_ops simrnic_object_ops;
 extern const struct ib_device_ops simrnic_movable_ops;
+void simrnic_qp_set_attr(struct simrnic_qp *qp, const struct ib_qp_attr *attr, int mask);
+
+/* simrnic_ah.c */
+extern const struct ib_device_ops simrnic_ah_ops;
 
 /* simrnic_counters.c */
 extern const struct ib_device_ops simrnic_counter_ops;
@@ -118,14 +133,21 @@ unsigned int simrnic_wqe_length(const struct simrnic_wqe *wqe);
 void simrnic_scatter(const struct simrnic_wqe *wqe, unsigned int skip, const void *data,
 		     unsigned int length);
 void simrnic_complete(struct simrnic_wqe *wqe, struct ib_cq *ib, enum ib_wc_status status);
+void simrnic_user_complete(struct simrnic_qp *qp, struct ib_cq *ib, const struct ib_wc *wc,
+			   bool solicited);
 int simrnic_cq_poll(struct simrnic_cq *cq, int count, struct ib_wc *wc);
 void simrnic_qp_add(struct simrnic_qp *qp);
 void simrnic_qp_remove(struct simrnic_qp *qp);
 void simrnic_qp_fail(struct simrnic_qp *qp);
 void simrnic_qp_set_state(struct simrnic_qp *qp, enum ib_qp_state state);
 
+/* simrnic_engine.c */
+int simrnic_engine_init(void);
+void simrnic_engine_exit(void);
+
 /* simrnic_ud.c: the wire between InfiniBand ports, and datagrams */
-extern const struct ib_device_ops simrnic_ud_ops;
+extern const struct ib_device_ops simrnic_mcast_ops; /* InfiniBand only */
+extern const struct ib_device_ops simrnic_post_ops;
 void simrnic_run_wire(void);
 bool simrnic_reaches(const struct simrnic_func *from, const struct simrnic_func *to);
 bool simrnic_same_partition(u16 a, u16 b);

@@ -30,7 +30,7 @@ struct simrnic_mcmember {
 	u8 proxy_join;
 } __packed;
 
-struct simrnic_path {
+struct simrnic_path_record {
 	__be64 service_id;
 	union ib_gid dgid;
 	union ib_gid sgid;
@@ -79,7 +79,7 @@ static void simrnic_sa_join(struct ib_sa_mad *answer)
 
 static u16 simrnic_sa_path(const struct simrnic_func *from, struct ib_sa_mad *answer)
 {
-	struct simrnic_path *path = (void *)answer->data;
+	struct simrnic_path_record *path = (void *)answer->data;
 	u16 lid = simrnic_ud_find_lid(from, &path->dgid);
 
 	if (!lid)

@@ -5,89 +5,30 @@
  * unless one of these functions owns the destination.
  */
 #include <linux/if_vlan.h>
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-#include <linux/udp.h>
-#include <rdma/ib_pack.h>
-#include <rdma/ib_verbs.h>
-#include "simrnic.h"
+#include "simrnic_packet.h"
 
 struct simrnic_frame {
 	struct sk_buff *skb;
 	struct simrnic_func *source;
 	unsigned int len;
 	bool roce;
+	bool from_rdma; /* sent by an RDMA device, not by a net device */
 	bool write_request;
 	bool read_request;
 	bool checksummed; /* the sending card did it, so the receiver need not check */
 	bool owned;	  /* its unicast destination was found on this port */
 };
 
-static __be16 simrnic_payload_type(const struct sk_buff *skb, int *offset)
-{
-	const struct vlan_hdr *tag;
-	struct vlan_hdr buffer;
-	__be16 type = eth_hdr(skb)->h_proto;
-
-	*offset = ETH_HLEN;
-	while (eth_type_vlan(type)) {
-		tag = skb_header_pointer(skb, *offset, sizeof(buffer), &buffer);
-		if (!tag)
-			return 0;
-		type = tag->h_vlan_encapsulated_proto;
-		*offset += VLAN_HLEN;
-	}
-	return type;
-}
-
-/*
- * The offset of a RoCE v2 frame's base transport header, which follows UDP's. Negative for other
- * frames.
- */
-static int simrnic_bth_offset(const struct sk_buff *skb)
-{
-	union {
-		struct iphdr v4;
-		struct ipv6hdr v6;
-	} buffer;
-	struct udphdr udp_buffer;
-	const struct udphdr *udp;
-	const struct ipv6hdr *v6;
-	const struct iphdr *v4;
-	int offset;
-
-	switch (simrnic_payload_type(skb, &offset)) {
-	case htons(ETH_P_IP):
-		v4 = skb_header_pointer(skb, offset, sizeof(*v4), &buffer);
-		if (!v4 || v4->protocol != IPPROTO_UDP)
-			return -1;
-		offset += v4->ihl * 4;
-		break;
-	case htons(ETH_P_IPV6):
-		v6 = skb_header_pointer(skb, offset, sizeof(*v6), &buffer);
-		if (!v6 || v6->nexthdr != IPPROTO_UDP)
-			return -1;
-		offset += sizeof(*v6);
-		break;
-	default:
-		return -1;
-	}
-	udp = skb_header_pointer(skb, offset, sizeof(udp_buffer), &udp_buffer);
-	if (!udp || udp->dest != htons(ROCE_V2_UDP_DPORT))
-		return -1;
-	return offset + sizeof(*udp);
-}
-
 static void simrnic_look_at_roce(struct simrnic_frame *frame)
 {
+	struct simrnic_rx rx;
 	const u8 *opcode;
 	u8 buffer;
-	int offset = simrnic_bth_offset(frame->skb);
 
-	frame->roce = offset >= 0;
+	frame->roce = simrnic_packet_find(frame->skb, &rx);
 	if (!frame->roce)
 		return;
-	opcode = skb_header_pointer(frame->skb, offset, sizeof(buffer), &buffer);
+	opcode = skb_header_pointer(frame->skb, rx.bth_offset, sizeof(buffer), &buffer);
 	if (!opcode)
 		return;
 	switch (*opcode & 0x1f) {
@@ -133,12 +74,13 @@ static bool simrnic_listed(const struct simrnic_filter *filter, const u8 *addr)
 	return false;
 }
 
+/* A function's RDMA device can send to itself, as between two macvlan children. */
 static bool simrnic_accepts(struct simrnic_func *func, struct simrnic_frame *frame)
 {
 	const struct simrnic_filter *filter = rcu_dereference(func->filter);
 	const u8 *dest = eth_hdr(frame->skb)->h_dest;
 
-	if (!filter)
+	if (!filter || (func == frame->source && !frame->from_rdma))
 		return false;
 	if (is_broadcast_ether_addr(dest))
 		return true;
@@ -148,7 +90,7 @@ static bool simrnic_accepts(struct simrnic_func *func, struct simrnic_frame *fra
 		frame->owned = true;
 		return true;
 	}
-	return filter->all_unicast;
+	return filter->all_unicast && func != frame->source;
 }
 
 /* A VF with an administrative VLAN only gets frames of that VLAN, without the tag. */
@@ -163,9 +105,29 @@ static bool simrnic_admit_vlan(const struct simrnic_func *func, struct sk_buff *
 	       proto == READ_ONCE(func->vport->vlan_proto) && !skb_vlan_pop(skb);
 }
 
-static void simrnic_receive(struct simrnic_func *func, struct simrnic_frame *frame)
+static void simrnic_count_receipt(struct simrnic_func *func, const struct simrnic_frame *frame)
 {
 	const u8 *dest = eth_hdr(frame->skb)->h_dest;
+
+	simrnic_count(func, SIMRNIC_RX_PACKETS, 1);
+	simrnic_count(func, SIMRNIC_RX_BYTES, frame->len);
+	if (is_broadcast_ether_addr(dest))
+		simrnic_count(func, SIMRNIC_RX_BROADCAST, 1);
+	else if (is_multicast_ether_addr(dest))
+		simrnic_count(func, SIMRNIC_RX_MULTICAST, 1);
+}
+
+static void simrnic_count_roce(struct simrnic_func *func, const struct simrnic_frame *frame)
+{
+	simrnic_count(func, SIMRNIC_RX_RDMA_PACKETS, 1);
+	simrnic_count(func, SIMRNIC_RX_RDMA_BYTES, frame->len);
+	simrnic_count(func, SIMRNIC_RX_WRITE_REQUESTS, frame->write_request);
+	simrnic_count(func, SIMRNIC_RX_READ_REQUESTS, frame->read_request);
+}
+
+/* RoCE for a queue pair goes past the net device. Other RoCE may be for rdma_rxe on top of it. */
+static void simrnic_receive(struct simrnic_func *func, struct simrnic_frame *frame)
+{
 	struct sk_buff *skb;
 
 	if (!netif_running(func->netdev) || !netif_carrier_ok(func->netdev))
@@ -179,31 +141,30 @@ static void simrnic_receive(struct simrnic_func *func, struct simrnic_frame *fra
 		kfree_skb(skb);
 		return;
 	}
+	if (frame->roce && simrnic_rdma_receive(func, skb)) {
+		simrnic_count_roce(func, frame);
+		return;
+	}
+	if (func == frame->source) {
+		kfree_skb(skb);
+		return;
+	}
 	if (frame->checksummed && func->netdev->features & NETIF_F_RXCSUM)
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
 	if (dev_forward_skb(func->netdev, skb) != NET_RX_SUCCESS) {
 		simrnic_count(func, SIMRNIC_RX_DROPPED, 1);
 		return;
 	}
-	simrnic_count(func, SIMRNIC_RX_PACKETS, 1);
-	simrnic_count(func, SIMRNIC_RX_BYTES, frame->len);
-	if (is_broadcast_ether_addr(dest))
-		simrnic_count(func, SIMRNIC_RX_BROADCAST, 1);
-	else if (is_multicast_ether_addr(dest))
-		simrnic_count(func, SIMRNIC_RX_MULTICAST, 1);
-	if (frame->roce) {
-		simrnic_count(func, SIMRNIC_RX_RDMA_PACKETS, 1);
-		simrnic_count(func, SIMRNIC_RX_RDMA_BYTES, frame->len);
-		simrnic_count(func, SIMRNIC_RX_WRITE_REQUESTS, frame->write_request);
-		simrnic_count(func, SIMRNIC_RX_READ_REQUESTS, frame->read_request);
-	}
+	simrnic_count_receipt(func, frame);
+	if (frame->roce)
+		simrnic_count_roce(func, frame);
 }
 
 static void simrnic_offer(struct simrnic_vport *vport, struct simrnic_frame *frame)
 {
 	struct simrnic_func *func = rcu_dereference(vport->func);
 
-	if (func && func != frame->source && simrnic_accepts(func, frame))
+	if (func && simrnic_accepts(func, frame))
 		simrnic_receive(func, frame);
 }
 
@@ -288,6 +249,36 @@ void simrnic_switch_id(const struct simrnic_port *port, struct netdev_phys_item_
 	memcpy(id->id, mac, sizeof(mac));
 }
 
+static bool simrnic_admit(struct simrnic_func *func, struct sk_buff *skb)
+{
+	if (!netif_carrier_ok(func->netdev)) {
+		simrnic_count(func, SIMRNIC_TX_DROPPED_LINK, 1);
+		return false;
+	}
+	if (simrnic_spoofed(func, skb)) {
+		simrnic_count(func, SIMRNIC_TX_DROPPED_SPOOF, 1);
+		return false;
+	}
+	return true;
+}
+
+static void simrnic_forward(struct simrnic_func *func, struct simrnic_frame *frame)
+{
+	struct sk_buff *skb = frame->skb;
+
+	rcu_read_lock();
+	if (simrnic_is_vf(func) && READ_ONCE(func->port->switchdev)) {
+		simrnic_offer(func->vport, frame);
+		if (!frame->owned)
+			simrnic_represent(func, skb);
+	} else {
+		simrnic_flood_port(func->port, frame);
+		if (!frame->owned && simrnic_wire && simrnic_port_link(func->port))
+			simrnic_flood_wire(func->port, frame);
+	}
+	rcu_read_unlock();
+}
+
 netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev)
 {
 	struct simrnic_func *func = netdev_priv(netdev);
@@ -295,14 +286,8 @@ netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev)
 
 	skb_tx_timestamp(skb);
 	skb_reset_mac_header(skb);
-	if (!netif_carrier_ok(netdev)) {
-		simrnic_count(func, SIMRNIC_TX_DROPPED_LINK, 1);
+	if (!simrnic_admit(func, skb))
 		goto drop;
-	}
-	if (simrnic_spoofed(func, skb)) {
-		simrnic_count(func, SIMRNIC_TX_DROPPED_SPOOF, 1);
-		goto drop;
-	}
 	frame.checksummed = skb->ip_summed == CHECKSUM_PARTIAL;
 	if (frame.checksummed && skb_checksum_help(skb))
 		goto drop;
@@ -317,20 +302,46 @@ netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev)
 		simrnic_count(func, SIMRNIC_TX_RDMA_PACKETS, 1);
 		simrnic_count(func, SIMRNIC_TX_RDMA_BYTES, frame.len);
 	}
-
-	rcu_read_lock();
-	if (simrnic_is_vf(func) && READ_ONCE(func->port->switchdev)) {
-		simrnic_represent(func, skb);
-	} else {
-		simrnic_flood_port(func->port, &frame);
-		if (!frame.owned && simrnic_wire && simrnic_port_link(func->port))
-			simrnic_flood_wire(func->port, &frame);
-	}
-	rcu_read_unlock();
+	simrnic_forward(func, &frame);
 	consume_skb(skb);
 	return NETDEV_TX_OK;
 
 drop:
 	kfree_skb(skb);
 	return NETDEV_TX_OK;
+}
+
+/* An administrative tag excludes a tag of the VF here too, although it is beside the frame. */
+static bool simrnic_tag_rdma(const struct simrnic_func *func, struct sk_buff *skb)
+{
+	if (!READ_ONCE(func->vport->vlan))
+		return true;
+	return !skb_vlan_tag_present(skb) && simrnic_tag(func, skb);
+}
+
+/* Frames of an RDMA device. It sends while its net device is up, as RoCE cards do. */
+void simrnic_switch_rdma(struct sk_buff *skb, struct simrnic_func *func)
+{
+	struct simrnic_frame frame = {
+		.skb = skb, .source = func, .len = skb->len, .from_rdma = true
+	};
+
+	local_bh_disable();
+	if (!netif_running(func->netdev) || skb->len - ETH_HLEN > READ_ONCE(func->netdev->mtu)) {
+		simrnic_count(func, SIMRNIC_TX_DROPPED_LINK, 1);
+		goto out;
+	}
+	if (!simrnic_admit(func, skb))
+		goto out;
+	simrnic_look_at_roce(&frame);
+	if (!simrnic_tag_rdma(func, skb)) {
+		simrnic_count(func, SIMRNIC_TX_DROPPED_VLAN, 1);
+		goto out;
+	}
+	simrnic_count(func, SIMRNIC_TX_RDMA_PACKETS, 1);
+	simrnic_count(func, SIMRNIC_TX_RDMA_BYTES, frame.len);
+	simrnic_forward(func, &frame);
+out:
+	local_bh_enable();
+	consume_skb(skb);
 }

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_sa.h>
-#include "simrnic_rdma.h"
+#include "simrnic_engine.h"
 
 #define MULTICAST_QPN 0xffffff
 
@@ -291,18 +291,34 @@ static int simrnic_recv(struct simrnic_qp *qp, const struct ib_recv_wr *wr)
 	return 0;
 }
 
-/* Other types do not move data, and addresses of users must not be followed. */
+/* The kernel's data does not move over RoCE, and no addresses of users must be followed here. */
 static bool simrnic_can_post(const struct ib_qp *qp)
 {
+	bool roce = simrnic_func_of(qp->device)->netdev;
+
 	switch (qp->qp_type) {
-	case IB_QPT_UD:
 	case IB_QPT_GSI:
 	case IB_QPT_SMI:
+		return true;
+	case IB_QPT_UD:
 	case IB_QPT_RC:
-		return !qp->uobject;
+		return !roce && !qp->uobject;
 	default:
 		return false;
 	}
+}
+
+static int simrnic_post_one(struct simrnic_qp *qp, const struct ib_send_wr *wr)
+{
+	if (qp->engine)
+		return simrnic_management_post(qp, wr);
+	return qp->ib.qp_type == IB_QPT_RC ? simrnic_rc_send(qp, wr) : simrnic_send(qp, wr);
+}
+
+/* A user posts nothing here: the call means that there is something in the ring. */
+static bool simrnic_is_doorbell(const struct simrnic_qp *qp)
+{
+	return qp->engine && qp->engine->sq;
 }
 
 static int simrnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
@@ -311,9 +327,14 @@ static int simrnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
 	int err = simrnic_can_post(ib) ? 0 : -EOPNOTSUPP;
 
+	if (simrnic_is_doorbell(qp)) {
+		*bad = wr;
+		simrnic_engine_run(qp->engine);
+		return wr ? -EOPNOTSUPP : 0;
+	}
 	for (; wr && !err; wr = wr->next) {
 		*bad = wr;
-		err = ib->qp_type == IB_QPT_RC ? simrnic_rc_send(qp, wr) : simrnic_send(qp, wr);
+		err = simrnic_post_one(qp, wr);
 	}
 	return err;
 }
@@ -331,9 +352,12 @@ static int simrnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 	return err;
 }
 
-const struct ib_device_ops simrnic_ud_ops = {
+const struct ib_device_ops simrnic_mcast_ops = {
 	.attach_mcast = simrnic_attach_mcast,
 	.detach_mcast = simrnic_detach_mcast,
+};
+
+const struct ib_device_ops simrnic_post_ops = {
 	.post_recv = simrnic_post_recv,
 	.post_send = simrnic_post_send,
 };
