@@ -117,7 +117,7 @@ static bool simrnic_next_of_management(struct simrnic_engine *engine)
 
 	if (!skb)
 		return false;
-	simrnic_packet_send(simrnic_func_of(engine->qp->ib.device), skb);
+	simrnic_switch_rdma(skb, simrnic_func_of(engine->qp->ib.device));
 	local_bh_disable();
 	spin_lock_irqsave(&simrnic_queue_lock, flags);
 	wqe = list_first_entry_or_null(&engine->sent, struct simrnic_wqe, list);

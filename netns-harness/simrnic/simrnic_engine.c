@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Engines of queue pairs: creation, state changes, arriving packets, the work item. */
-#include <linux/slab.h>
+/* Engines of queue pairs: which packets they get, when they run, what they send. */
 #include <linux/xarray.h>
-#include <rdma/uverbs_ioctl.h>
 #include "simrnic_engine.h"
 #include "simrnic_compat.h"
 
 #define SIMRNIC_MANAGEMENT_KEYS 0x1000000 /* every device has a queue pair 1 */
 #define SIMRNIC_MAX_BACKLOG	8192
 #define SIMRNIC_BUDGET		64
+#define SIMRNIC_SEND_BUDGET	16 /* small, so that a loss is noticed soon */
 #define SIMRNIC_FLUSH_INTERVAL	(HZ / 10)
 
 static DEFINE_XARRAY_FLAGS(simrnic_engines, XA_FLAGS_LOCK_BH | XA_FLAGS_ALLOC);
@@ -47,20 +46,27 @@ static struct simrnic_engine *simrnic_engine_find(const struct simrnic_func *fun
 	return NULL;
 }
 
+static void simrnic_engine_take(struct simrnic_engine *engine, struct simrnic_func *func,
+				struct sk_buff *skb)
+{
+	if (skb_queue_len(&engine->rx) < SIMRNIC_MAX_BACKLOG) {
+		skb_queue_tail(&engine->rx, skb);
+		simrnic_engine_run(engine);
+	} else {
+		simrnic_count(func, SIMRNIC_RX_DROPPED, 1);
+		kfree_skb(skb);
+	}
+}
+
 /* Takes the packet if the function has the queue pair. */
-bool simrnic_engine_deliver(struct simrnic_func *func, u32 qpn, struct sk_buff *skb)
+static bool simrnic_engine_deliver(struct simrnic_func *func, u32 qpn, struct sk_buff *skb)
 {
 	struct simrnic_engine *engine;
 
 	xa_lock_bh(&simrnic_engines);
 	engine = simrnic_engine_find(func, qpn);
-	if (engine && skb_queue_len(&engine->rx) < SIMRNIC_MAX_BACKLOG) {
-		skb_queue_tail(&engine->rx, skb);
-		simrnic_engine_run(engine);
-	} else if (engine) {
-		simrnic_count(func, SIMRNIC_RX_DROPPED, 1);
-		kfree_skb(skb);
-	}
+	if (engine)
+		simrnic_engine_take(engine, func, skb);
 	xa_unlock_bh(&simrnic_engines);
 	return engine;
 }
@@ -120,13 +126,12 @@ static bool simrnic_engine_send(struct simrnic_engine *engine)
 	}
 }
 
-static void simrnic_engine_work(struct work_struct *work)
+/* Under engine->lock. */
+static void simrnic_engine_turn(struct simrnic_engine *engine)
 {
-	struct simrnic_engine *engine = container_of(work, struct simrnic_engine, work);
 	int budget = SIMRNIC_BUDGET;
 	struct sk_buff *skb;
 
-	mutex_lock(&engine->lock);
 	while (budget-- > 0 && (skb = skb_dequeue(&engine->rx))) {
 		simrnic_engine_receive(engine, skb);
 		consume_skb(skb);
@@ -137,13 +142,32 @@ static void simrnic_engine_work(struct work_struct *work)
 		simrnic_engine_start_timer(engine, SIMRNIC_FLUSH_INTERVAL);
 	} else {
 		simrnic_request_timer(engine);
-		budget = SIMRNIC_BUDGET;
+		budget = SIMRNIC_SEND_BUDGET;
 		while (budget > 0 && simrnic_engine_send(engine))
 			budget--;
 	}
-	mutex_unlock(&engine->lock);
 	if (budget <= 0 || !skb_queue_empty(&engine->rx))
 		simrnic_engine_run(engine);
+}
+
+static void simrnic_engine_work(struct work_struct *work)
+{
+	struct simrnic_engine *engine = container_of(work, struct simrnic_engine, work);
+
+	mutex_lock(&engine->lock);
+	simrnic_engine_turn(engine);
+	mutex_unlock(&engine->lock);
+}
+
+/* A user waits for what it sends, perhaps with a loop that keeps the work item from running. */
+void simrnic_engine_doorbell(struct simrnic_engine *engine)
+{
+	if (!mutex_trylock(&engine->lock)) {
+		simrnic_engine_run(engine);
+		return;
+	}
+	simrnic_engine_turn(engine);
+	mutex_unlock(&engine->lock);
 }
 
 /* Loses one of N packets with requests or data, if told so. */
@@ -153,6 +177,41 @@ static bool simrnic_lose(struct simrnic_port *port, const struct simrnic_tx *tx)
 
 	return every && tx->dqpn != 1 && tx->opcode != IB_OPCODE_ACKNOWLEDGE &&
 	       !(atomic_inc_return(&port->rdma_packets) % every);
+}
+
+/* InfiniBand has no frames here: the packet goes straight to its queue pair. */
+static void simrnic_cross_subnet(struct simrnic_func *from, const struct simrnic_path *path,
+				 const struct simrnic_tx *tx, struct sk_buff *skb)
+{
+	struct simrnic_rx rx = { .network = RDMA_NETWORK_IB, .slid = from->lid, .sl = path->sl };
+	struct simrnic_engine *engine;
+	struct simrnic_func *to;
+	bool arrives = false;
+
+	if (!simrnic_ib_active(from)) {
+		simrnic_count(from, SIMRNIC_TX_DROPPED_LINK, 1);
+		kfree_skb(skb);
+		return;
+	}
+	simrnic_count(from, SIMRNIC_TX_RDMA_PACKETS, 1);
+	simrnic_count(from, SIMRNIC_TX_RDMA_BYTES, skb->len);
+	xa_lock_bh(&simrnic_engines);
+	rcu_read_lock();
+	engine = xa_load(&simrnic_engines, tx->dqpn);
+	if (engine) {
+		to = simrnic_func_of(engine->qp->ib.device);
+		arrives = !to->netdev && to->lid == path->dlid && simrnic_reaches(from, to) &&
+			  simrnic_packet_parse_transport(skb, &rx, skb->len);
+	}
+	if (arrives) {
+		simrnic_count(to, SIMRNIC_RX_RDMA_PACKETS, 1);
+		simrnic_count(to, SIMRNIC_RX_RDMA_BYTES, skb->len);
+		simrnic_engine_take(engine, to, skb);
+	}
+	rcu_read_unlock();
+	xa_unlock_bh(&simrnic_engines);
+	if (!arrives)
+		kfree_skb(skb);
 }
 
 void simrnic_engine_transmit(struct simrnic_engine *engine, const struct simrnic_path *path,
@@ -170,61 +229,13 @@ void simrnic_engine_transmit(struct simrnic_engine *engine, const struct simrnic
 		return;
 	}
 	simrnic_packet_finish(skb, path, tx);
-	simrnic_packet_send(func, skb);
+	if (func->netdev)
+		simrnic_switch_rdma(skb, func);
+	else
+		simrnic_cross_subnet(func, path, tx, skb);
 }
 
-/* Creation and destruction */
-
-static int simrnic_engine_sizes(struct simrnic_engine *engine, struct ib_qp_cap *cap)
-{
-	size_t inline_room = max_t(size_t, cap->max_send_sge * sizeof(struct rxe_sge),
-				   cap->max_inline_data);
-
-	if (cap->max_send_sge > SIMRNIC_MAX_SGE || cap->max_recv_sge > SIMRNIC_MAX_SGE ||
-	    cap->max_inline_data > SIMRNIC_MAX_INLINE || cap->max_send_wr > SIMRNIC_MAX_WR ||
-	    cap->max_recv_wr > SIMRNIC_MAX_WR)
-		return -EINVAL;
-	cap->max_inline_data = inline_room;
-	engine->max_inline = inline_room;
-	engine->max_send_sge = cap->max_send_sge;
-	engine->max_recv_sge = cap->max_recv_sge;
-	return 0;
-}
-
-static int simrnic_engine_rings(struct simrnic_engine *engine, struct ib_qp_cap *cap,
-				struct ib_udata *udata)
-{
-	struct simrnic_ucontext *context =
-		rdma_udata_to_drv_context(udata, struct simrnic_ucontext, ib);
-	size_t send_size = sizeof(struct rxe_send_wqe) + engine->max_inline;
-	size_t recv_size = sizeof(struct rxe_recv_wqe) + cap->max_recv_sge * sizeof(struct rxe_sge);
-	struct rxe_create_qp_resp answer = {};
-
-	engine->sq =
-		simrnic_ring_create(&context->ib, cap->max_send_wr, send_size, &answer.sq_mi);
-	if (IS_ERR(engine->sq))
-		return PTR_ERR(engine->sq);
-	engine->rq =
-		simrnic_ring_create(&context->ib, cap->max_recv_wr, recv_size, &answer.rq_mi);
-	if (IS_ERR(engine->rq))
-		return PTR_ERR(engine->rq);
-	engine->sends = kvcalloc(engine->sq->mask + 1, 1 << engine->sq->shift, GFP_KERNEL);
-	engine->recv = kzalloc(1 << engine->rq->shift, GFP_KERNEL);
-	if (!engine->sends || !engine->recv)
-		return -ENOMEM;
-	return ib_copy_to_udata(udata, &answer, min(sizeof(answer), udata->outlen));
-}
-
-static void simrnic_engine_free(struct simrnic_engine *engine)
-{
-	simrnic_ring_destroy(engine->sq);
-	simrnic_ring_destroy(engine->rq);
-	kvfree(engine->sends);
-	kfree(engine->recv);
-	kfree(engine);
-}
-
-static int simrnic_engine_insert(struct simrnic_engine *engine)
+int simrnic_engine_insert(struct simrnic_engine *engine)
 {
 	u32 qpn = engine->qp->ib.qp_num;
 
@@ -235,123 +246,20 @@ static int simrnic_engine_insert(struct simrnic_engine *engine)
 	return xa_insert_bh(&simrnic_engines, qpn, engine, GFP_KERNEL);
 }
 
-/* udata is NULL for the kernel's own. */
-int simrnic_engine_create(struct simrnic_qp *qp, struct ib_qp_init_attr *init,
-			  struct ib_udata *udata)
+/* No packet and no timer runs the engine after that. */
+void simrnic_engine_remove(struct simrnic_engine *engine)
 {
-	struct simrnic_engine *engine;
-	int err;
-
-	if (udata && ((qp->ib.qp_type != IB_QPT_RC && qp->ib.qp_type != IB_QPT_UD) || init->srq))
-		return -EOPNOTSUPP;
-	engine = kzalloc(sizeof(*engine), GFP_KERNEL);
-	if (!engine)
-		return -ENOMEM;
-	engine->qp = qp;
-	INIT_WORK(&engine->work, simrnic_engine_work);
-	timer_setup(&engine->timer, simrnic_engine_timer, 0);
-	skb_queue_head_init(&engine->rx);
-	skb_queue_head_init(&engine->tx);
-	INIT_LIST_HEAD(&engine->sent);
-	mutex_init(&engine->lock);
-	err = udata ? simrnic_engine_sizes(engine, &init->cap) : 0;
-	if (!err && udata)
-		err = simrnic_engine_rings(engine, &init->cap, udata);
-	if (!err)
-		err = simrnic_engine_insert(engine);
-	if (err) {
-		simrnic_engine_free(engine);
-		return err;
-	}
-	qp->engine = engine;
-	return 0;
-}
-
-static void simrnic_drop_sent(struct simrnic_engine *engine)
-{
-	struct simrnic_wqe *wqe, *next;
-	unsigned long flags;
-
-	skb_queue_purge(&engine->tx);
-	spin_lock_irqsave(&simrnic_queue_lock, flags);
-	list_for_each_entry_safe(wqe, next, &engine->sent, list)
-		simrnic_wqe_free(wqe);
-	spin_unlock_irqrestore(&simrnic_queue_lock, flags);
-}
-
-void simrnic_engine_destroy(struct simrnic_qp *qp)
-{
-	struct simrnic_engine *engine = qp->engine;
-
 	xa_erase_bh(&simrnic_engines, engine->key);
 	WRITE_ONCE(engine->closing, true);
 	cancel_work_sync(&engine->work);
 	timer_delete_sync(&engine->timer);
 	cancel_work_sync(&engine->work);
-	skb_queue_purge(&engine->rx);
-	simrnic_drop_sent(engine);
-	qp->engine = NULL;
-	simrnic_engine_free(engine);
 }
 
-/* States */
-
-static void simrnic_engine_reset(struct simrnic_engine *engine)
+void simrnic_engine_prepare(struct simrnic_engine *engine)
 {
-	skb_queue_purge(&engine->rx);
-	memset(&engine->req, 0, sizeof(engine->req));
-	memset(&engine->resp, 0, sizeof(engine->resp));
-	if (engine->sq)
-		simrnic_ring_reset(engine->sq);
-	if (engine->rq)
-		simrnic_ring_reset(engine->rq);
-}
-
-static void simrnic_engine_set_psns(struct simrnic_engine *engine, const struct ib_qp_attr *attr,
-				    int mask)
-{
-	struct simrnic_requester *req = &engine->req;
-
-	if (mask & IB_QP_RQ_PSN)
-		engine->resp.psn = attr->rq_psn & SIMRNIC_PSN_MASK;
-	if (!(mask & IB_QP_SQ_PSN))
-		return;
-	req->una = attr->sq_psn & SIMRNIC_PSN_MASK;
-	req->psn = req->una;
-	req->max_psn = req->una;
-	req->next_psn = req->una;
-	req->retries = attr->retry_cnt;
-	req->rnr_retries = attr->rnr_retry;
-}
-
-int simrnic_engine_modify(struct simrnic_qp *qp, struct ib_qp_attr *attr, int mask)
-{
-	struct simrnic_engine *engine = qp->engine;
-	enum ib_qp_state from = qp->attr.qp_state;
-	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
-	int err = -EINVAL;
-
-	mutex_lock(&engine->lock);
-	if (!ib_modify_qp_is_ok(from, to, qp->ib.qp_type, mask))
-		goto out;
-	if (mask & IB_QP_AV) {
-		err = simrnic_path_set(&engine->path, &attr->ah_attr,
-				       attr->ah_attr.grh.sgid_attr);
-		if (err)
-			goto out;
-	}
-	if (mask & IB_QP_PATH_MTU)
-		engine->mtu = ib_mtu_enum_to_int(attr->path_mtu);
-	simrnic_engine_set_psns(engine, attr, mask);
-	simrnic_qp_set_attr(qp, attr, mask);
-	if (to == IB_QPS_RESET)
-		simrnic_engine_reset(engine);
-	err = 0;
-out:
-	mutex_unlock(&engine->lock);
-	if (!err)
-		simrnic_engine_run(engine);
-	return err;
+	INIT_WORK(&engine->work, simrnic_engine_work);
+	timer_setup(&engine->timer, simrnic_engine_timer, 0);
 }
 
 int simrnic_engine_init(void)

@@ -146,16 +146,21 @@ enum ib_wc_status simrnic_sge_write(const struct ib_pd *pd, const struct rxe_sge
 enum ib_wc_status simrnic_sge_read(const struct ib_pd *pd, const struct rxe_sge *sge, int count,
 				   u64 skip, void *data, size_t length);
 
-/* simrnic_engine.c: queue pairs, from their creation to the work item */
+/* simrnic_engine.c: which packets engines get, when they run, what they send */
+void simrnic_engine_prepare(struct simrnic_engine *engine);
+int simrnic_engine_insert(struct simrnic_engine *engine);
+void simrnic_engine_remove(struct simrnic_engine *engine);
+void simrnic_engine_run(struct simrnic_engine *engine);
+void simrnic_engine_doorbell(struct simrnic_engine *engine);
+void simrnic_engine_start_timer(struct simrnic_engine *engine, unsigned long delay);
+void simrnic_engine_transmit(struct simrnic_engine *engine, const struct simrnic_path *path,
+			     struct sk_buff *skb, struct simrnic_tx *tx);
+
+/* simrnic_engine_qp.c: verbs */
 int simrnic_engine_create(struct simrnic_qp *qp, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata);
 void simrnic_engine_destroy(struct simrnic_qp *qp);
 int simrnic_engine_modify(struct simrnic_qp *qp, struct ib_qp_attr *attr, int mask);
-void simrnic_engine_run(struct simrnic_engine *engine);
-void simrnic_engine_start_timer(struct simrnic_engine *engine, unsigned long delay);
-void simrnic_engine_transmit(struct simrnic_engine *engine, const struct simrnic_path *path,
-			     struct sk_buff *skb, struct simrnic_tx *tx);
-bool simrnic_engine_deliver(struct simrnic_func *func, u32 qpn, struct sk_buff *skb);
 
 /* simrnic_work.c: the users' requests and their completions */
 bool simrnic_fetch_send(struct simrnic_engine *engine);
@@ -180,6 +185,17 @@ void simrnic_request_answered(struct simrnic_engine *engine, const struct simrni
 
 /* simrnic_responder.c: the receiving side of a connection */
 void simrnic_respond(struct simrnic_engine *engine, const struct simrnic_rx *rx, const u8 *data);
+void simrnic_answer(struct simrnic_engine *engine, u8 opcode, u32 psn, int syndrome,
+		    const void *data, unsigned int length);
+void simrnic_refuse(struct simrnic_engine *engine, enum simrnic_nak code);
+void simrnic_accept(struct simrnic_engine *engine, const struct simrnic_rx *rx, u32 packets);
+
+/* simrnic_queries.c: reads and atomic operations at the receiving side */
+void simrnic_handle_read(struct simrnic_engine *engine, const struct simrnic_rx *rx,
+			 const struct simrnic_reth *reth, bool again);
+void simrnic_handle_atomic(struct simrnic_engine *engine, const struct simrnic_rx *rx,
+			   const struct simrnic_atomic_eth *eth);
+void simrnic_repeat_atomic(struct simrnic_engine *engine, const struct simrnic_rx *rx);
 
 /* simrnic_ah.c */
 bool simrnic_ah_path(const struct ib_pd *pd, u32 number, struct simrnic_path *path);

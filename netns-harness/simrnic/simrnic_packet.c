@@ -143,11 +143,6 @@ void simrnic_packet_finish(struct sk_buff *skb, const struct simrnic_path *path,
 				       path->vlan | (path->sl & 7) << VLAN_PRIO_SHIFT);
 }
 
-void simrnic_packet_send(struct simrnic_func *func, struct sk_buff *skb)
-{
-	simrnic_switch_rdma(skb, func);
-}
-
 /* Receiving */
 
 static __be16 simrnic_payload_type(const struct sk_buff *skb, int *offset, u16 *vlan)
@@ -228,33 +223,41 @@ static unsigned int simrnic_transport_length(const struct sk_buff *skb, const st
 	return max_t(unsigned int, ntohs(udp->len), sizeof(*udp)) - sizeof(*udp);
 }
 
-/* Fills skb->cb. False: too short, or not RoCE. */
+/* Fills skb->cb from the base transport header and what is known before it. */
+bool simrnic_packet_parse_transport(struct sk_buff *skb, struct simrnic_rx *rx,
+				    unsigned int length)
+{
+	const struct simrnic_bth *bth = (void *)skb->data + rx->bth_offset;
+	unsigned int pad;
+
+	if (length > skb->len - rx->bth_offset || length < sizeof(*bth) + SIMRNIC_ICRC_BYTES)
+		return false;
+	pad = bth->flags >> 4 & 3;
+	if (length < sizeof(*bth) + SIMRNIC_ICRC_BYTES + pad)
+		return false;
+	rx->length = length - sizeof(*bth) - SIMRNIC_ICRC_BYTES - pad;
+	rx->opcode = bth->opcode;
+	rx->solicited = bth->flags >> 7;
+	rx->pkey = be16_to_cpu(bth->pkey);
+	rx->dqpn = be32_to_cpu(bth->dqpn) & 0xffffff;
+	rx->psn = be32_to_cpu(bth->psn) & SIMRNIC_PSN_MASK;
+	rx->ack_request = be32_to_cpu(bth->psn) >> 31;
+	*simrnic_rx(skb) = *rx;
+	return true;
+}
+
+/* False: too short, or not RoCE. */
 bool simrnic_packet_parse(struct sk_buff *skb)
 {
 	struct simrnic_rx rx = {};
-	const struct simrnic_bth *bth;
-	unsigned int length, pad;
 
 	if (skb_linearize(skb) || !simrnic_packet_find(skb, &rx))
 		return false;
-	if (skb->len < rx.bth_offset + sizeof(*bth) + SIMRNIC_ICRC_BYTES)
+	if (skb->len < rx.bth_offset + sizeof(struct simrnic_bth) + SIMRNIC_ICRC_BYTES)
 		return false;
-	bth = (void *)skb->data + rx.bth_offset;
-	length = simrnic_transport_length(skb, &rx);
-	pad = bth->flags >> 4 & 3;
-	if (length > skb->len - rx.bth_offset || length < sizeof(*bth) + SIMRNIC_ICRC_BYTES + pad)
-		return false;
-	rx.length = length - sizeof(*bth) - SIMRNIC_ICRC_BYTES - pad;
-	rx.opcode = bth->opcode;
-	rx.solicited = bth->flags >> 7;
-	rx.pkey = be16_to_cpu(bth->pkey);
-	rx.dqpn = be32_to_cpu(bth->dqpn) & 0xffffff;
-	rx.psn = be32_to_cpu(bth->psn) & SIMRNIC_PSN_MASK;
-	rx.ack_request = be32_to_cpu(bth->psn) >> 31;
 	if (skb_vlan_tag_present(skb))
 		rx.sl = skb->vlan_tci >> VLAN_PRIO_SHIFT;
-	*simrnic_rx(skb) = rx;
-	return true;
+	return simrnic_packet_parse_transport(skb, &rx, simrnic_transport_length(skb, &rx));
 }
 
 void simrnic_packet_gids(const struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid)

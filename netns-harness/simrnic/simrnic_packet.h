@@ -115,9 +115,10 @@ int simrnic_path_set(struct simrnic_path *path, const struct rdma_ah_attr *attr,
 struct sk_buff *simrnic_packet_new(unsigned int length, gfp_t gfp);
 void simrnic_packet_finish(struct sk_buff *skb, const struct simrnic_path *path,
 			   const struct simrnic_tx *tx);
-void simrnic_packet_send(struct simrnic_func *func, struct sk_buff *skb);
 bool simrnic_packet_find(const struct sk_buff *skb, struct simrnic_rx *rx);
 bool simrnic_packet_parse(struct sk_buff *skb);
+bool simrnic_packet_parse_transport(struct sk_buff *skb, struct simrnic_rx *rx,
+				    unsigned int length);
 void simrnic_packet_gids(const struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
 
 #endif

@@ -104,8 +104,8 @@ static int simrnic_query_port(struct ib_device *ib, u32 port, struct ib_port_att
 static int simrnic_get_port_immutable(struct ib_device *ib, u32 port,
 				      struct ib_port_immutable *immutable)
 {
-	immutable->core_cap_flags =
-		RDMA_CORE_CAP_PROT_ROCE | RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP | RDMA_CORE_CAP_ETH_AH;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE | RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->gid_tbl_len = simrnic_gid_table_len;
 	immutable->pkey_tbl_len = 1;
 	return 0;

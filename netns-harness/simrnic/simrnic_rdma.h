@@ -111,6 +111,9 @@ extern const struct ib_device_ops simrnic_object_ops;
 extern const struct ib_device_ops simrnic_movable_ops;
 void simrnic_qp_set_attr(struct simrnic_qp *qp, const struct ib_qp_attr *attr, int mask);
 
+/* simrnic_post.c */
+extern const struct ib_device_ops simrnic_post_ops;
+
 /* simrnic_ah.c */
 extern const struct ib_device_ops simrnic_ah_ops;
 
@@ -147,7 +150,8 @@ void simrnic_engine_exit(void);
 
 /* simrnic_ud.c: the wire between InfiniBand ports, and datagrams */
 extern const struct ib_device_ops simrnic_mcast_ops; /* InfiniBand only */
-extern const struct ib_device_ops simrnic_post_ops;
+int simrnic_ud_send(struct simrnic_qp *qp, const struct ib_send_wr *wr);
+int simrnic_queue_recv(struct simrnic_qp *qp, const struct ib_recv_wr *wr);
 void simrnic_run_wire(void);
 bool simrnic_reaches(const struct simrnic_func *from, const struct simrnic_func *to);
 bool simrnic_same_partition(u16 a, u16 b);

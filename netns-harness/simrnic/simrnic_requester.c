@@ -3,8 +3,8 @@
 #include <linux/minmax.h>
 #include "simrnic_engine.h"
 
-#define SIMRNIC_WINDOW	     256 /* packets without an acknowledgement */
-#define SIMRNIC_ACK_INTERVAL 32
+#define SIMRNIC_WINDOW	     64 /* packets without an acknowledgement */
+#define SIMRNIC_ACK_INTERVAL 16
 #define SIMRNIC_OPCODE_ONLY  4 /* added to the opcode of a message's first packet */
 #define SIMRNIC_OPCODE_LAST  2
 

@@ -4,7 +4,6 @@
  * simrnic_engine.lock.
  */
 #include <linux/minmax.h>
-#include <linux/slab.h>
 #include "simrnic_engine.h"
 
 #define SIMRNIC_AETH_BYTES 4
@@ -43,8 +42,9 @@ static bool simrnic_part_of(u8 opcode, struct simrnic_part *part)
 	return true;
 }
 
-static void simrnic_answer(struct simrnic_engine *engine, u8 opcode, u32 psn, int syndrome,
-			   const void *data, unsigned int length)
+/* Without a syndrome (negative), the answer has no acknowledgement in it. */
+void simrnic_answer(struct simrnic_engine *engine, u8 opcode, u32 psn, int syndrome,
+		    const void *data, unsigned int length)
 {
 	unsigned int header = syndrome < 0 ? 0 : SIMRNIC_AETH_BYTES;
 	struct sk_buff *skb = simrnic_packet_new(header + length, GFP_KERNEL);
@@ -69,7 +69,7 @@ static void simrnic_send_nak(struct simrnic_engine *engine, enum simrnic_nak cod
 	simrnic_send_ack(engine, engine->resp.psn, SIMRNIC_AETH_NAK | code);
 }
 
-static void simrnic_refuse(struct simrnic_engine *engine, enum simrnic_nak code)
+void simrnic_refuse(struct simrnic_engine *engine, enum simrnic_nak code)
 {
 	simrnic_send_nak(engine, code);
 	simrnic_engine_fail(engine, code == SIMRNIC_NAK_ACCESS ? IB_EVENT_QP_ACCESS_ERR :
@@ -86,7 +86,7 @@ static void simrnic_refuse_receipt(struct simrnic_engine *engine, enum ib_wc_sta
 							     SIMRNIC_NAK_OPERATION);
 }
 
-static void simrnic_accept(struct simrnic_engine *engine, const struct simrnic_rx *rx, u32 packets)
+void simrnic_accept(struct simrnic_engine *engine, const struct simrnic_rx *rx, u32 packets)
 {
 	struct simrnic_responder *resp = &engine->resp;
 
@@ -224,127 +224,21 @@ static void simrnic_handle_part(struct simrnic_engine *engine, const struct simr
 		simrnic_send_ack(engine, rx->psn, SIMRNIC_AETH_ACK);
 }
 
-/* Reads and atomic operations */
-
-static u8 simrnic_response_opcode(bool first, bool last)
-{
-	if (first)
-		return last ? IB_OPCODE_RDMA_READ_RESPONSE_ONLY :
-			      IB_OPCODE_RDMA_READ_RESPONSE_FIRST;
-	return last ? IB_OPCODE_RDMA_READ_RESPONSE_LAST : IB_OPCODE_RDMA_READ_RESPONSE_MIDDLE;
-}
-
-static bool simrnic_send_data(struct simrnic_engine *engine, u32 psn,
-			      const struct simrnic_reth *reth)
-{
-	u32 left = be32_to_cpu(reth->length), key = be32_to_cpu(reth->key), length;
-	u64 addr = be64_to_cpu(reth->addr);
-	bool first = true;
-	u8 opcode, *data = kmalloc(engine->mtu, GFP_KERNEL);
-
-	if (!data)
-		return false;
-	do {
-		length = min(left, engine->mtu);
-		if (!simrnic_mr_read(simrnic_pd_of(engine), key, addr, data, length,
-				     IB_ACCESS_REMOTE_READ))
-			break;
-		left -= length;
-		addr += length;
-		opcode = simrnic_response_opcode(first, !left);
-		simrnic_answer(engine, opcode, psn,
-			       opcode == IB_OPCODE_RDMA_READ_RESPONSE_MIDDLE ? -1 :
-									       SIMRNIC_AETH_ACK,
-			       data, length);
-		psn = simrnic_psn_add(psn, 1);
-		first = false;
-		cond_resched();
-	} while (left);
-	kfree(data);
-	return !first;
-}
-
-static void simrnic_handle_read(struct simrnic_engine *engine, const struct simrnic_rx *rx,
-				const struct simrnic_reth *reth, bool again)
-{
-	u32 length;
-
-	if (rx->length < sizeof(*reth) || engine->resp.message != SIMRNIC_NO_MESSAGE ||
-	    !(engine->qp->attr.qp_access_flags & IB_ACCESS_REMOTE_READ)) {
-		if (!again)
-			simrnic_refuse(engine, SIMRNIC_NAK_INVALID);
-		return;
-	}
-	length = be32_to_cpu(reth->length);
-	if (length && !simrnic_mr_allows(simrnic_pd_of(engine), be32_to_cpu(reth->key),
-					 be64_to_cpu(reth->addr), length, IB_ACCESS_REMOTE_READ)) {
-		simrnic_refuse(engine, SIMRNIC_NAK_ACCESS);
-		return;
-	}
-	if (!again) {
-		simrnic_accept(engine, rx, max(1U, DIV_ROUND_UP(length, engine->mtu)));
-		engine->resp.msn++;
-	}
-	simrnic_send_data(engine, rx->psn, reth);
-}
-
-static void simrnic_send_result(struct simrnic_engine *engine, u32 psn, u64 value)
-{
-	__be64 old = cpu_to_be64(value);
-
-	simrnic_answer(engine, IB_OPCODE_ATOMIC_ACKNOWLEDGE, psn, SIMRNIC_AETH_ACK, &old,
-		       sizeof(old));
-}
-
-static void simrnic_handle_atomic(struct simrnic_engine *engine, const struct simrnic_rx *rx,
-				  const struct simrnic_atomic_eth *eth)
-{
-	struct simrnic_responder *resp = &engine->resp;
-	struct simrnic_atomic_result *result = &resp->results[resp->next_result];
-	bool swap = rx->opcode == IB_OPCODE_COMPARE_SWAP;
-	u64 addr, with;
-
-	if (rx->length < sizeof(*eth) || resp->message != SIMRNIC_NO_MESSAGE ||
-	    be64_to_cpu(eth->addr) & 7 ||
-	    !(engine->qp->attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC)) {
-		simrnic_refuse(engine, SIMRNIC_NAK_INVALID);
-		return;
-	}
-	addr = be64_to_cpu(eth->addr);
-	with = be64_to_cpu(eth->swap_add);
-	if (!simrnic_mr_atomic(simrnic_pd_of(engine), be32_to_cpu(eth->key), addr, swap,
-			       swap ? be64_to_cpu(eth->compare) : with, with, &result->value)) {
-		simrnic_refuse(engine, SIMRNIC_NAK_ACCESS);
-		return;
-	}
-	result->psn = rx->psn;
-	result->valid = true;
-	resp->next_result = (resp->next_result + 1) % ARRAY_SIZE(resp->results);
-	resp->msn++;
-	simrnic_accept(engine, rx, 1);
-	simrnic_send_result(engine, rx->psn, result->value);
-}
-
-/* Atomic operations must not happen twice, so their results are kept. */
 static void simrnic_handle_again(struct simrnic_engine *engine, const struct simrnic_rx *rx,
 				 const u8 *data)
 {
-	const struct simrnic_responder *resp = &engine->resp;
-	unsigned int i;
-
 	switch (rx->opcode) {
 	case IB_OPCODE_RDMA_READ_REQUEST:
 		simrnic_handle_read(engine, rx, (const struct simrnic_reth *)data, true);
 		break;
 	case IB_OPCODE_COMPARE_SWAP:
 	case IB_OPCODE_FETCH_ADD:
-		for (i = 0; i < ARRAY_SIZE(resp->results); i++)
-			if (resp->results[i].valid && resp->results[i].psn == rx->psn)
-				simrnic_send_result(engine, rx->psn, resp->results[i].value);
+		simrnic_repeat_atomic(engine, rx);
 		break;
 	default:
 		if (rx->ack_request)
-			simrnic_send_ack(engine, simrnic_psn_add(resp->psn, -1), SIMRNIC_AETH_ACK);
+			simrnic_send_ack(engine, simrnic_psn_add(engine->resp.psn, -1),
+					 SIMRNIC_AETH_ACK);
 	}
 }
 

@@ -326,6 +326,7 @@ void simrnic_switch_rdma(struct sk_buff *skb, struct simrnic_func *func)
 		.skb = skb, .source = func, .len = skb->len, .from_rdma = true
 	};
 
+	skb->dev = func->netdev;
 	local_bh_disable();
 	if (!netif_running(func->netdev) || skb->len - ETH_HLEN > READ_ONCE(func->netdev->mtu)) {
 		simrnic_count(func, SIMRNIC_TX_DROPPED_LINK, 1);

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_sa.h>
-#include "simrnic_engine.h"
+#include "simrnic_rdma.h"
 
 #define MULTICAST_QPN 0xffffff
 
@@ -243,7 +243,7 @@ static void simrnic_address(struct simrnic_packet *packet, const struct ib_ud_wr
 	packet->grh.sgid.global.interface_id = packet->source->port_guid;
 }
 
-static int simrnic_send(struct simrnic_qp *qp, const struct ib_send_wr *wr)
+int simrnic_ud_send(struct simrnic_qp *qp, const struct ib_send_wr *wr)
 {
 	struct simrnic_packet *packet = NULL;
 	struct simrnic_wqe *wqe;
@@ -274,7 +274,7 @@ static int simrnic_send(struct simrnic_qp *qp, const struct ib_send_wr *wr)
 	return 0;
 }
 
-static int simrnic_recv(struct simrnic_qp *qp, const struct ib_recv_wr *wr)
+int simrnic_queue_recv(struct simrnic_qp *qp, const struct ib_recv_wr *wr)
 {
 	struct simrnic_wqe *wqe = simrnic_wqe_new(qp, wr->wr_id, wr->sg_list, wr->num_sge);
 	unsigned long flags;
@@ -291,75 +291,9 @@ static int simrnic_recv(struct simrnic_qp *qp, const struct ib_recv_wr *wr)
 	return 0;
 }
 
-/* The kernel's data does not move over RoCE, and no addresses of users must be followed here. */
-static bool simrnic_can_post(const struct ib_qp *qp)
-{
-	bool roce = simrnic_func_of(qp->device)->netdev;
-
-	switch (qp->qp_type) {
-	case IB_QPT_GSI:
-	case IB_QPT_SMI:
-		return true;
-	case IB_QPT_UD:
-	case IB_QPT_RC:
-		return !roce && !qp->uobject;
-	default:
-		return false;
-	}
-}
-
-static int simrnic_post_one(struct simrnic_qp *qp, const struct ib_send_wr *wr)
-{
-	if (qp->engine)
-		return simrnic_management_post(qp, wr);
-	return qp->ib.qp_type == IB_QPT_RC ? simrnic_rc_send(qp, wr) : simrnic_send(qp, wr);
-}
-
-/* A user posts nothing here: the call means that there is something in the ring. */
-static bool simrnic_is_doorbell(const struct simrnic_qp *qp)
-{
-	return qp->engine && qp->engine->sq;
-}
-
-static int simrnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
-			     const struct ib_send_wr **bad)
-{
-	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
-	int err = simrnic_can_post(ib) ? 0 : -EOPNOTSUPP;
-
-	if (simrnic_is_doorbell(qp)) {
-		*bad = wr;
-		simrnic_engine_run(qp->engine);
-		return wr ? -EOPNOTSUPP : 0;
-	}
-	for (; wr && !err; wr = wr->next) {
-		*bad = wr;
-		err = simrnic_post_one(qp, wr);
-	}
-	return err;
-}
-
-static int simrnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
-			     const struct ib_recv_wr **bad)
-{
-	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
-	int err = simrnic_can_post(ib) ? 0 : -EOPNOTSUPP;
-
-	for (; wr && !err; wr = wr->next) {
-		*bad = wr;
-		err = simrnic_recv(qp, wr);
-	}
-	return err;
-}
-
 const struct ib_device_ops simrnic_mcast_ops = {
 	.attach_mcast = simrnic_attach_mcast,
 	.detach_mcast = simrnic_detach_mcast,
-};
-
-const struct ib_device_ops simrnic_post_ops = {
-	.post_recv = simrnic_post_recv,
-	.post_send = simrnic_post_send,
 };
 
 int simrnic_ud_init(void)

@@ -109,10 +109,15 @@ static u32 simrnic_new_qpn(struct ib_qp *qp)
 	}
 }
 
-/* The kernel's own data only moves over InfiniBand, without packets. */
-static bool simrnic_needs_engine(const struct ib_qp *qp, const struct ib_udata *udata)
+/*
+ * The kernel's own data only moves over InfiniBand, without packets. A second port of a RoCE device
+ * has no link, so its management goes nowhere.
+ */
+static bool simrnic_needs_engine(const struct ib_qp *qp, const struct ib_qp_init_attr *init,
+				 const struct ib_udata *udata)
 {
-	return udata || (qp->qp_type == IB_QPT_GSI && simrnic_func_of(qp->device)->netdev);
+	return udata || (qp->qp_type == IB_QPT_GSI && init->port_num == 1 &&
+			 simrnic_func_of(qp->device)->netdev);
 }
 
 static int simrnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
@@ -126,7 +131,7 @@ static int simrnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, str
 	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	INIT_LIST_HEAD(&qp->recv);
 	INIT_LIST_HEAD(&qp->groups);
-	if (simrnic_needs_engine(ib, udata)) {
+	if (simrnic_needs_engine(ib, init, udata)) {
 		err = simrnic_engine_create(qp, init, udata);
 		if (err)
 			return err;
