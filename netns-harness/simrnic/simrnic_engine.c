@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Engines of queue pairs: which packets they get, when they run, what they send. */
+#include <linux/jhash.h>
 #include <linux/xarray.h>
 #include "simrnic_engine.h"
 #include "simrnic_compat.h"
@@ -170,13 +171,16 @@ void simrnic_engine_doorbell(struct simrnic_engine *engine)
 	mutex_unlock(&engine->lock);
 }
 
-/* Loses one of N packets with requests or data, if told so. */
+/*
+ * Loses one of N packets with requests or data, if told so. The choice looks random: at regular
+ * intervals, a connection that sends N packets after each loss would lose the same one forever.
+ */
 static bool simrnic_lose(struct simrnic_port *port, const struct simrnic_tx *tx)
 {
 	u32 every = READ_ONCE(port->faults.rdma_lose_every);
 
 	return every && tx->dqpn != 1 && tx->opcode != IB_OPCODE_ACKNOWLEDGE &&
-	       !(atomic_inc_return(&port->rdma_packets) % every);
+	       !(jhash_1word(atomic_inc_return(&port->rdma_packets), 0) % every);
 }
 
 /* InfiniBand has no frames here: the packet goes straight to its queue pair. */
