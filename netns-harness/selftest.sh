@@ -1,8 +1,8 @@
 #!/bin/bash
 # Tests that the harness does what its documentation says: the guest, and the software NIC with PCI, frames, VF
-# administration, links, GIDs, counters, faults, namespaces and InfiniBand. It boots the guest itself.
+# administration, links, GIDs, counters, faults, namespaces, InfiniBand and users' data. It boots the guest itself.
 #
-#   netns-harness/selftest.sh [infiniband|driver]   everything, or only this one of the two long parts with the rest
+#   netns-harness/selftest.sh [infiniband|driver|traffic]   everything, or only this one of the long parts with the rest
 #
 # It prints a line for each claim and ends with "N passed, N failed, N skipped". The exit status is 0 if none failed.
 set -u
@@ -268,8 +268,9 @@ for i in 0 1; do ip link add n$i link rnic${i}p0 type macvlan mode bridge && pod
 ok "frames: wire=0 separates the ports" not reach w0 10.2.0.1
 clear_pods
 
-[[ ${1-} == driver ]] || . "$here/selftest_infiniband.sh"
-[[ ${1-} == infiniband ]] || . "$here/selftest_driver.sh"
+for part in infiniband driver traffic; do
+	[[ ${1-$part} != "$part" ]] || . "$here/selftest_$part.sh"
+done
 
 # Software RoCE
 ip link add x0 type veth peer name x1 && up x0 x1
