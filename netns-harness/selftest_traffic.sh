@@ -2,6 +2,7 @@
 # shellcheck disable=SC2154 # sourced by selftest.sh, whose functions and counts these are
 # Users' RDMA with Debian's own programs: connections, datagrams, RDMA CM, faults, moves, limits.
 
+patience=600 # seconds, for a machine with ten times too much to do
 listens_here() { [[ -n $(ss -Hltn) ]]; }
 listens() { [[ -n $(in_ns "$1" ss -Hltn) ]]; }
 gid_index() { # device, part of the GID, type
@@ -19,27 +20,24 @@ end_of() { # pod, device, address, part of the GID, type of the GID
 between() { # server's pod, client's pod, option for the GID's index, command...
 	local server status device address gid index=$3 pod=$1
 	read -r device address gid <<<"${ends[$1]}"
-	timeout 40 ip netns exec "$1" "${@:4}" -d "$device" "$index" "$gid" >/tmp/server 2>&1 &
+	timeout "$patience" ip netns exec "$1" "${@:4}" -d "$device" "$index" "$gid" >/tmp/server 2>&1 &
 	server=$!
 	soon listens "$pod"
 	read -r device _ gid <<<"${ends[$2]}"
-	timeout 40 ip netns exec "$2" "${@:4}" -d "$device" "$index" "$gid" "$address"
+	timeout "$patience" ip netns exec "$2" "${@:4}" -d "$device" "$index" "$gid" "$address"
 	status=$?
 	wait $server || { cat /tmp/server && return 1; }
 	return $status
 }
 pingpong() { between "$1" "$2" -g ibv_rc_pingpong -n 20 -c "${@:3}"; }
 perf() { between a b -x "$1" -F -n 20 "${@:2}"; }
-few_times() {
-	local i
-	for i in 1 2 3 4; do sleep 0.5 && "$@" && return; done
-	return 1
-}
-through_cm() { # server's command, then the client's after "--": without a TCP port to wait for, the client tries again
+listens_for_cm() { holds 'state LISTEN' rdma resource show cm_id; }
+through_cm() { # server's command, then the client's after "--"
 	local server=() status
 	while [[ $1 != -- ]]; do server+=("$1") && shift; done
-	timeout 40 ip netns exec a "${server[@]}" >/tmp/server 2>&1 &
-	few_times timeout 20 ip netns exec b "${@:2}"
+	timeout "$patience" ip netns exec a "${server[@]}" >/tmp/server 2>&1 &
+	soon listens_for_cm
+	timeout "$patience" ip netns exec b "${@:2}"
 	status=$?
 	wait $! || { cat /tmp/server && return 1; }
 	return $status
@@ -127,12 +125,16 @@ ok "faults: a connection over a dead link ends after its retries" soon retries_e
 vf rnic0p0 0 state auto
 end_rings
 ok "traffic: works again" soon pingpong a b
-limited() { # kilobytes of locked memory, size of the buffer; the server waits for a client if it gets its memory
-	timeout 5 ip netns exec a setpriv --bounding-set=-ipc_lock bash -c \
-		"ulimit -l $1 && ibv_rc_pingpong -d roce0p0v0 -g 3 -s $2"
-}
+starts_or_ends() { listens a || ! kill -0 "$1"; } 2>/dev/null
+limited() { # kilobytes of locked memory, size of the buffer: whether a server starts; prints its error if not
+	ip netns exec a setpriv --bounding-set=-ipc_lock bash -c \
+		"ulimit -l $1 && exec ibv_rc_pingpong -d roce0p0v0 -g 3 -s $2" >/tmp/server 2>&1 &
+	soon starts_or_ends $!
+	kill $! || { cat /tmp/server && return 1; }
+	wait $! || true
+} 2>/dev/null
 ok "limits: memory is charged to the limit for locked memory" fails_with "couldn't register MR" limited 64 1000000
-ok "limits: memory within the limit" not fails_with "couldn't register MR" limited 64 4096
+ok "limits: memory within the limit" limited 64 4096
 
 # VLANs
 for end in a:0:1 b:1:2; do
@@ -195,9 +197,10 @@ up rnic0p0 rnic1p0
 if modprobe rdma_rxe; then
 	ok "rxe: the NIC's MTU changes beside rdma_rxe" ip link set rnic0p0 mtu 4200
 	pod a rnic1p0 10.1.0.2/24 && ip addr add 10.1.0.1/24 dev rnic0p0
-	ok "rxe: UDP port 4791 without a queue pair goes to the net device" bash -c \
-		'ping -q -c1 10.1.0.2 && for i in {1..5}; do echo 0123456789abcdef >/dev/udp/10.1.0.2/4791; done; sleep 1
-		ip netns exec a awk "/^Udp: [0-9]/ {exit !(\$3 >= 5)}" /proc/net/snmp'
+	ok "rxe: the other end answers" soon ping -q -c1 -W1 10.1.0.2
+	for i in {1..5}; do echo 0123456789abcdef >/dev/udp/10.1.0.2/4791; done
+	ok "rxe: UDP port 4791 without a queue pair goes to the net device" soon in_ns a \
+		awk '/^Udp: [0-9]/ {exit !($3 >= 5)}' /proc/net/snmp
 	clear_pods
 	ok "rxe: a link of rdma_rxe on the NIC" rdma link add rxe0 type rxe netdev rnic1p0
 	ok "rxe: its link is removed" rdma link del rxe0
@@ -208,9 +211,9 @@ fi
 # InfiniBand
 ok "traffic: InfiniBand cards" reload link_layer=ib,ib vfs=2
 ib_pingpong() { # devices, arguments...
-	timeout 40 ibv_rc_pingpong -d "$1" -n 20 -c "${@:3}" &
+	timeout "$patience" ibv_rc_pingpong -d "$1" -n 20 -c "${@:3}" &
 	soon listens_here
-	timeout 40 ibv_rc_pingpong -d "$2" -n 20 -c "${@:3}" 127.0.0.1 && wait $!
+	timeout "$patience" ibv_rc_pingpong -d "$2" -n 20 -c "${@:3}" 127.0.0.1 && wait $!
 }
 ok "traffic: ibv_rc_pingpong from card to card" ib_pingpong ib0p0 ib1p0
 ok "traffic: ibv_rc_pingpong with a device itself" ib_pingpong ib0p0 ib0p0 -s 65536

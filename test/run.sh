@@ -26,7 +26,7 @@ lanes=("harness e2e cluster etcd" "style unit fuzz e2e_sanitize fault" "patience
 only_in_all=(e2e_guest vfs64 bench_guest newest_kernel)
 
 # What the everyday run takes of each. --all takes everything.
-harness_parts=(infiniband driver) # one of them, because other stages' cases use the rest
+harness_parts=(infiniband driver traffic) # one of them, because other stages' cases use the rest
 guest_again=40                    # one of this many end-to-end cases that passed natively also runs in the guest
 sanitized_turns=6                 # one of this many sanitized cases that need the guest
 fuzz_seconds=10
