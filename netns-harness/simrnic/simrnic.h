@@ -136,7 +136,7 @@ struct simrnic_port {
 	bool switchdev; /* written under devlink's lock, or after devlink is gone */
 	bool managed;	/* RTNL; InfiniBand: a subnet manager has configured the port */
 	struct simrnic_faults faults;
-	u64 out_of_sequence; /* added to that counter of the RDMA devices, through debugfs */
+	u64 out_of_sequence;   /* added to that counter of the RDMA devices, through debugfs */
 	atomic_t rdma_packets; /* while faults.rdma_lose_every is set */
 	struct dentry *debugfs;
 	struct simrnic_vport pf;

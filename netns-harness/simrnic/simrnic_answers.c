@@ -105,9 +105,9 @@ static bool simrnic_acknowledged(struct simrnic_engine *engine, u32 psn)
 static unsigned long simrnic_rnr_delay(u8 timer)
 {
 	/* Hundredths of a millisecond, table 45 of the InfiniBand specification. */
-	static const u32 delays[32] = { 65536, 1,    2,	   3,	 4,    6,    8,	   12,
-					16,    24,   32,   48,	 64,   96,   128,  192,
-					256,   384,  512,  768,	 1024, 1536, 2048, 3072,
+	static const u32 delays[32] = { 65536, 1,    2,	   3,	  4,	 6,	8,     12,
+					16,    24,   32,   48,	  64,	 96,	128,   192,
+					256,   384,  512,  768,	  1024,	 1536,	2048,  3072,
 					4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152 };
 
 	return usecs_to_jiffies(delays[timer & 31] * 10);

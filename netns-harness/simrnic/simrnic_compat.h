@@ -28,7 +28,7 @@
 
 /* Before 6.11 the creator of a completion queue only got this part of the attributes. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
-#define uverbs_attr_bundle ib_udata
+#define uverbs_attr_bundle   ib_udata
 #define SIMRNIC_UDATA(attrs) (attrs)
 #else
 #define SIMRNIC_UDATA(attrs) ((attrs) ? &(attrs)->driver_udata : NULL)

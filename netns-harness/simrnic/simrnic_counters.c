@@ -37,7 +37,7 @@ static int simrnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stat
 	stats->value[SIMRNIC_HW_RX_WRITE_REQUESTS] = simrnic_read(func, SIMRNIC_RX_WRITE_REQUESTS);
 	stats->value[SIMRNIC_HW_RX_READ_REQUESTS] = simrnic_read(func, SIMRNIC_RX_READ_REQUESTS);
 	stats->value[SIMRNIC_HW_OUT_OF_SEQUENCE] = simrnic_read(func, SIMRNIC_OUT_OF_SEQUENCE) +
-						    READ_ONCE(func->port->out_of_sequence);
+						   READ_ONCE(func->port->out_of_sequence);
 	return SIMRNIC_HW_COUNTERS;
 }
 

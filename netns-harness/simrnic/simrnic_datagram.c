@@ -42,8 +42,8 @@ static enum ib_wc_status simrnic_send_datagram(struct simrnic_engine *engine,
 	bool immediate = wqe->wr.opcode == IB_WR_SEND_WITH_IMM;
 	unsigned int header = sizeof(struct simrnic_deth) + (immediate ? sizeof(__be32) : 0);
 	struct simrnic_tx tx = {
-		.opcode = immediate ? IB_OPCODE_UD_SEND_ONLY_WITH_IMMEDIATE :
-				      IB_OPCODE_UD_SEND_ONLY,
+		.opcode =
+			immediate ? IB_OPCODE_UD_SEND_ONLY_WITH_IMMEDIATE : IB_OPCODE_UD_SEND_ONLY,
 		.solicited = wqe->wr.send_flags & IB_SEND_SOLICITED,
 		.dqpn = wqe->wr.wr.ud.remote_qpn & 0xffffff,
 		.psn = engine->req.psn,
@@ -152,8 +152,7 @@ static void simrnic_receive_for_management(struct simrnic_engine *engine, struct
 	local_bh_enable();
 }
 
-static struct sk_buff *simrnic_management_packet(struct simrnic_qp *qp,
-						 const struct ib_send_wr *wr)
+static struct sk_buff *simrnic_management_packet(struct simrnic_qp *qp, const struct ib_send_wr *wr)
 {
 	const struct simrnic_ah *ah = container_of(ud_wr(wr)->ah, struct simrnic_ah, ib);
 	struct simrnic_tx tx = {

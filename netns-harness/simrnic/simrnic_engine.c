@@ -41,9 +41,9 @@ static struct simrnic_engine *simrnic_engine_find(const struct simrnic_func *fun
 		engine = xa_load(&simrnic_engines, qpn);
 		return engine && simrnic_func_of(engine->qp->ib.device) == func ? engine : NULL;
 	}
-	xa_for_each_start(&simrnic_engines, key, engine, SIMRNIC_MANAGEMENT_KEYS)
-		if (simrnic_func_of(engine->qp->ib.device) == func)
-			return engine;
+	xa_for_each_start(&simrnic_engines, key, engine,
+			  SIMRNIC_MANAGEMENT_KEYS) if (simrnic_func_of(engine->qp->ib.device) ==
+						       func) return engine;
 	return NULL;
 }
 

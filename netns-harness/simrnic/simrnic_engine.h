@@ -27,7 +27,7 @@ struct simrnic_ring {
 	size_t size;
 	u32 mask;
 	unsigned int shift; /* of the size of a slot */
-	u32 index;	    /* the kernel's: a completion queue's producer, a work queue's consumer */
+	u32 index; /* the kernel's: a completion queue's producer, a work queue's consumer */
 };
 
 /*

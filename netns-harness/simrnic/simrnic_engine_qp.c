@@ -6,8 +6,8 @@
 
 static int simrnic_engine_sizes(struct simrnic_engine *engine, struct ib_qp_cap *cap)
 {
-	size_t inline_room = max_t(size_t, cap->max_send_sge * sizeof(struct rxe_sge),
-				   cap->max_inline_data);
+	size_t inline_room =
+		max_t(size_t, cap->max_send_sge * sizeof(struct rxe_sge), cap->max_inline_data);
 
 	if (cap->max_send_sge > SIMRNIC_MAX_SGE || cap->max_recv_sge > SIMRNIC_MAX_SGE ||
 	    cap->max_inline_data > SIMRNIC_MAX_INLINE || cap->max_send_wr > SIMRNIC_MAX_WR ||
@@ -29,12 +29,10 @@ static int simrnic_engine_rings(struct simrnic_engine *engine, struct ib_qp_cap 
 	size_t recv_size = sizeof(struct rxe_recv_wqe) + cap->max_recv_sge * sizeof(struct rxe_sge);
 	struct rxe_create_qp_resp answer = {};
 
-	engine->sq =
-		simrnic_ring_create(&context->ib, cap->max_send_wr, send_size, &answer.sq_mi);
+	engine->sq = simrnic_ring_create(&context->ib, cap->max_send_wr, send_size, &answer.sq_mi);
 	if (IS_ERR(engine->sq))
 		return PTR_ERR(engine->sq);
-	engine->rq =
-		simrnic_ring_create(&context->ib, cap->max_recv_wr, recv_size, &answer.rq_mi);
+	engine->rq = simrnic_ring_create(&context->ib, cap->max_recv_wr, recv_size, &answer.rq_mi);
 	if (IS_ERR(engine->rq))
 		return PTR_ERR(engine->rq);
 	engine->sends = kvcalloc(engine->sq->mask + 1, 1 << engine->sq->shift, GFP_KERNEL);
@@ -148,8 +146,7 @@ int simrnic_engine_modify(struct simrnic_qp *qp, struct ib_qp_attr *attr, int ma
 	if (!ib_modify_qp_is_ok(from, to, qp->ib.qp_type, mask))
 		goto out;
 	if (mask & IB_QP_AV) {
-		err = simrnic_path_set(&engine->path, &attr->ah_attr,
-				       attr->ah_attr.grh.sgid_attr);
+		err = simrnic_path_set(&engine->path, &attr->ah_attr, attr->ah_attr.grh.sgid_attr);
 		if (err)
 			goto out;
 	}

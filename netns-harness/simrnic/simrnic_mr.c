@@ -42,14 +42,14 @@ static int simrnic_list_pages(struct simrnic_mr *mr)
 	mr->pages = kvcalloc(ib_umem_num_pages(mr->umem), sizeof(*mr->pages), GFP_KERNEL);
 	if (!mr->pages)
 		return -ENOMEM;
-	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0)
-		mr->pages[i++] = sg_page_iter_page(&iter);
+	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0) mr->pages[i++] =
+		sg_page_iter_page(&iter);
 	return 0;
 }
 
 static struct ib_mr *simrnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
-				  int access,
-				  SIMRNIC_DMAH(struct ib_dmah *dmah) struct ib_udata *udata)
+					 int access,
+					 SIMRNIC_DMAH(struct ib_dmah *dmah) struct ib_udata *udata)
 {
 	static u32 next;
 	struct simrnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);

@@ -224,8 +224,7 @@ static unsigned int simrnic_transport_length(const struct sk_buff *skb, const st
 }
 
 /* Fills skb->cb from the base transport header and what is known before it. */
-bool simrnic_packet_parse_transport(struct sk_buff *skb, struct simrnic_rx *rx,
-				    unsigned int length)
+bool simrnic_packet_parse_transport(struct sk_buff *skb, struct simrnic_rx *rx, unsigned int length)
 {
 	const struct simrnic_bth *bth = (void *)skb->data + rx->bth_offset;
 	unsigned int pad;

@@ -10,8 +10,8 @@
 static u8 simrnic_response_opcode(bool first, bool last)
 {
 	if (first)
-		return last ? IB_OPCODE_RDMA_READ_RESPONSE_ONLY :
-			      IB_OPCODE_RDMA_READ_RESPONSE_FIRST;
+		return last ? IB_OPCODE_RDMA_READ_RESPONSE_ONLY
+			    : IB_OPCODE_RDMA_READ_RESPONSE_FIRST;
 	return last ? IB_OPCODE_RDMA_READ_RESPONSE_LAST : IB_OPCODE_RDMA_READ_RESPONSE_MIDDLE;
 }
 
@@ -34,8 +34,8 @@ static bool simrnic_send_data(struct simrnic_engine *engine, u32 psn,
 		addr += length;
 		opcode = simrnic_response_opcode(first, !left);
 		simrnic_answer(engine, opcode, psn,
-			       opcode == IB_OPCODE_RDMA_READ_RESPONSE_MIDDLE ? -1 :
-									       SIMRNIC_AETH_ACK,
+			       opcode == IB_OPCODE_RDMA_READ_RESPONSE_MIDDLE ? -1
+									     : SIMRNIC_AETH_ACK,
 			       data, length);
 		psn = simrnic_psn_add(psn, 1);
 		first = false;

@@ -104,9 +104,9 @@ void simrnic_user_complete(struct simrnic_qp *qp, struct ib_cq *ib, const struct
 			   bool solicited)
 {
 	struct simrnic_cq *cq = container_of(ib, struct simrnic_cq, ib);
-	struct ib_event event = {
-		.device = ib->device, .event = IB_EVENT_CQ_ERR, .element.cq = ib
-	};
+	struct ib_event event = { .device = ib->device,
+				  .event = IB_EVENT_CQ_ERR,
+				  .element.cq = ib };
 	unsigned long flags;
 	bool full;
 

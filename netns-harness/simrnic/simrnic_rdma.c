@@ -183,8 +183,8 @@ static void simrnic_set_ops(struct simrnic_ibdev *ibdev)
 	if (ibdev->func->port->nic->movable)
 		ib_set_device_ops(&ibdev->ib, &simrnic_movable_ops);
 	ib_set_device_ops(&ibdev->ib, &simrnic_counter_ops);
-	ibdev->ib.uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
-				     BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+	ibdev->ib.uverbs_cmd_mask |=
+		BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) | BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 }
 
 /* A function's second RDMA device, if it has one, is called roce0p0d1. */

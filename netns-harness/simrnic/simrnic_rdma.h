@@ -57,9 +57,9 @@ struct simrnic_qp {
 	struct ib_qp ib;
 	struct ib_qp_attr attr;
 	bool signal_all;
-	struct list_head all;	 /* simrnic_qps */
-	struct list_head recv;	 /* struct simrnic_wqe */
-	struct list_head groups; /* struct simrnic_group */
+	struct list_head all;	       /* simrnic_qps */
+	struct list_head recv;	       /* struct simrnic_wqe */
+	struct list_head groups;       /* struct simrnic_group */
 	struct simrnic_engine *engine; /* NULL: needs none */
 };
 

@@ -16,8 +16,7 @@ struct simrnic_extension {
 
 static bool simrnic_has_immediate(const struct rxe_send_wqe *wqe)
 {
-	return wqe->wr.opcode == IB_WR_SEND_WITH_IMM ||
-	       wqe->wr.opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+	return wqe->wr.opcode == IB_WR_SEND_WITH_IMM || wqe->wr.opcode == IB_WR_RDMA_WRITE_WITH_IMM;
 }
 
 static void simrnic_extend(struct simrnic_extension *extension, const void *data, size_t length)
@@ -44,8 +43,8 @@ static void simrnic_add_atomic(struct simrnic_extension *extension, const struct
 	const struct simrnic_atomic_eth eth = {
 		.addr = cpu_to_be64(wqe->wr.wr.atomic.remote_addr),
 		.key = cpu_to_be32(wqe->wr.wr.atomic.rkey),
-		.swap_add = cpu_to_be64(swap ? wqe->wr.wr.atomic.swap :
-					       wqe->wr.wr.atomic.compare_add),
+		.swap_add =
+			cpu_to_be64(swap ? wqe->wr.wr.atomic.swap : wqe->wr.wr.atomic.compare_add),
 		.compare = cpu_to_be64(swap ? wqe->wr.wr.atomic.compare_add : 0),
 	};
 
@@ -55,8 +54,8 @@ static void simrnic_add_atomic(struct simrnic_extension *extension, const struct
 /* Sends and writes: the opcode says where in the message the packet is. */
 static u8 simrnic_message_opcode(const struct rxe_send_wqe *wqe, u32 psn)
 {
-	bool write = wqe->wr.opcode == IB_WR_RDMA_WRITE ||
-		     wqe->wr.opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+	bool write =
+		wqe->wr.opcode == IB_WR_RDMA_WRITE || wqe->wr.opcode == IB_WR_RDMA_WRITE_WITH_IMM;
 	u8 opcode = write ? IB_OPCODE_RDMA_WRITE_FIRST : IB_OPCODE_SEND_FIRST;
 
 	if (psn != wqe->last_psn)
@@ -79,8 +78,8 @@ static unsigned int simrnic_describe(const struct simrnic_engine *engine,
 		return 0;
 	}
 	if (simrnic_is_atomic(wqe)) {
-		tx->opcode = wqe->wr.opcode == IB_WR_ATOMIC_CMP_AND_SWP ? IB_OPCODE_COMPARE_SWAP :
-									  IB_OPCODE_FETCH_ADD;
+		tx->opcode = wqe->wr.opcode == IB_WR_ATOMIC_CMP_AND_SWP ? IB_OPCODE_COMPARE_SWAP
+									: IB_OPCODE_FETCH_ADD;
 		simrnic_add_atomic(extension, wqe);
 		return 0;
 	}
@@ -106,8 +105,9 @@ static enum ib_wc_status simrnic_transmit(struct simrnic_engine *engine,
 	if (!skb)
 		return IB_WC_GENERAL_ERR;
 	memcpy(skb->data, extension.data, extension.length);
-	status = simrnic_read_payload(engine, wqe, (u64)simrnic_psn_compare(psn, wqe->first_psn) *
-				      engine->mtu, skb->data + extension.length, payload);
+	status = simrnic_read_payload(engine, wqe,
+				      (u64)simrnic_psn_compare(psn, wqe->first_psn) * engine->mtu,
+				      skb->data + extension.length, payload);
 	if (status == IB_WC_SUCCESS)
 		simrnic_engine_transmit(engine, &engine->path, skb, &tx);
 	else
@@ -144,9 +144,9 @@ static bool simrnic_prepare(struct simrnic_engine *engine)
 		return false;
 	if (wqe->status == IB_WC_SUCCESS)
 		wqe->status = simrnic_check_opcode(wqe);
-	packets = simrnic_is_query(wqe) && wqe->wr.opcode != IB_WR_RDMA_READ ?
-			  1 :
-			  max(1U, DIV_ROUND_UP(wqe->dma.length, engine->mtu));
+	packets = simrnic_is_query(wqe) && wqe->wr.opcode != IB_WR_RDMA_READ
+			  ? 1
+			  : max(1U, DIV_ROUND_UP(wqe->dma.length, engine->mtu));
 	wqe->first_psn = req->next_psn;
 	wqe->last_psn = simrnic_psn_add(wqe->first_psn, packets - 1);
 	req->next_psn = simrnic_psn_add(wqe->last_psn, 1);

@@ -24,16 +24,20 @@ static bool simrnic_part_of(u8 opcode, struct simrnic_part *part)
 		[IB_OPCODE_SEND_LAST] = { .last = true },
 		[IB_OPCODE_SEND_LAST_WITH_IMMEDIATE] = { .last = true, .immediate = true },
 		[IB_OPCODE_SEND_ONLY] = { .first = true, .last = true },
-		[IB_OPCODE_SEND_ONLY_WITH_IMMEDIATE] = { .first = true, .last = true,
+		[IB_OPCODE_SEND_ONLY_WITH_IMMEDIATE] = { .first = true,
+							 .last = true,
 							 .immediate = true },
 		[IB_OPCODE_RDMA_WRITE_FIRST] = { .write = true, .first = true },
 		[IB_OPCODE_RDMA_WRITE_MIDDLE] = { .write = true },
 		[IB_OPCODE_RDMA_WRITE_LAST] = { .write = true, .last = true },
-		[IB_OPCODE_RDMA_WRITE_LAST_WITH_IMMEDIATE] = { .write = true, .last = true,
+		[IB_OPCODE_RDMA_WRITE_LAST_WITH_IMMEDIATE] = { .write = true,
+							       .last = true,
 							       .immediate = true },
 		[IB_OPCODE_RDMA_WRITE_ONLY] = { .write = true, .first = true, .last = true },
-		[IB_OPCODE_RDMA_WRITE_ONLY_WITH_IMMEDIATE] = { .write = true, .first = true,
-							       .last = true, .immediate = true },
+		[IB_OPCODE_RDMA_WRITE_ONLY_WITH_IMMEDIATE] = { .write = true,
+							       .first = true,
+							       .last = true,
+							       .immediate = true },
 	};
 
 	if (opcode >= ARRAY_SIZE(parts))
@@ -72,8 +76,8 @@ static void simrnic_send_nak(struct simrnic_engine *engine, enum simrnic_nak cod
 void simrnic_refuse(struct simrnic_engine *engine, enum simrnic_nak code)
 {
 	simrnic_send_nak(engine, code);
-	simrnic_engine_fail(engine, code == SIMRNIC_NAK_ACCESS ? IB_EVENT_QP_ACCESS_ERR :
-								 IB_EVENT_QP_REQ_ERR);
+	simrnic_engine_fail(engine, code == SIMRNIC_NAK_ACCESS ? IB_EVENT_QP_ACCESS_ERR
+							       : IB_EVENT_QP_REQ_ERR);
 }
 
 /* The receive request itself was wrong. */
@@ -82,8 +86,8 @@ static void simrnic_refuse_receipt(struct simrnic_engine *engine, enum ib_wc_sta
 	struct ib_wc wc = { .status = status, .opcode = IB_WC_RECV };
 
 	simrnic_recv_done(engine, &wc, true);
-	simrnic_refuse(engine, status == IB_WC_LOC_LEN_ERR ? SIMRNIC_NAK_INVALID :
-							     SIMRNIC_NAK_OPERATION);
+	simrnic_refuse(engine,
+		       status == IB_WC_LOC_LEN_ERR ? SIMRNIC_NAK_INVALID : SIMRNIC_NAK_OPERATION);
 }
 
 void simrnic_accept(struct simrnic_engine *engine, const struct simrnic_rx *rx, u32 packets)
@@ -168,8 +172,7 @@ static bool simrnic_fits(const struct simrnic_engine *engine, const struct simrn
 		return false;
 	if (!part->first && part->write != (message == SIMRNIC_WRITE_MESSAGE))
 		return false;
-	return length >= 0 &&
-	       (part->last ? length <= engine->mtu : length == (int)engine->mtu);
+	return length >= 0 && (part->last ? length <= engine->mtu : length == (int)engine->mtu);
 }
 
 static void simrnic_handle_part(struct simrnic_engine *engine, const struct simrnic_rx *rx,
