@@ -5,6 +5,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include "lookup/node_addresses.hpp"
 
 #include <rdmanet/attach/machine.hpp>
+#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>

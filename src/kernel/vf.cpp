@@ -1,6 +1,7 @@
 #include <rdmanet/kernel/vf.hpp>
 
 #include "directory.hpp"
+#include "link_parse.hpp"
 #include "list.hpp"
 #include "message.hpp"
 #include "vf_parse.hpp"

@@ -1,5 +1,6 @@
 #include <rdmanet/state/attachment_record.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/state/members.hpp>
 #include <rdmanet/state/topic.hpp>
 
