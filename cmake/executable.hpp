@@ -79,20 +79,25 @@ public:
         fail("the executable has no packed relocations");
     }
     /// The place in the file of a function of the symbol table, if it has at least `least` bytes; 0 if there is none.
+    /// Fails if there are two.
     [[nodiscard]] std::uint64_t find_function(const std::string& name, std::uint64_t least) const {
         const Elf64_Shdr* symbols = find(".symtab");
         const Elf64_Shdr* names = find(".strtab");
         if (symbols == nullptr || names == nullptr) fail("it has no symbols");
+        std::uint64_t place = 0;
         for (std::uint64_t at = 0; at < symbols->sh_size; at += sizeof(Elf64_Sym)) {
             Elf64_Sym symbol;
             std::memcpy(&symbol, content_.data() + symbols->sh_offset + at, sizeof symbol);
             const bool is_it = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_size >= least &&
+                               symbol.st_shndx < sections_.size() && // not SHN_ABS and the like
                                name == content_.data() + names->sh_offset + symbol.st_name;
             if (!is_it) continue;
-            const Elf64_Shdr& section = sections_.at(symbol.st_shndx);
-            return symbol.st_value - section.sh_addr + section.sh_offset;
+            const Elf64_Shdr& section = sections_[symbol.st_shndx];
+            const std::uint64_t its_place = symbol.st_value - section.sh_addr + section.sh_offset;
+            if (place != 0 && place != its_place) fail("it has two functions of one name");
+            place = its_place;
         }
-        return 0;
+        return place;
     }
     void overwrite(std::uint64_t place, const std::vector<unsigned char>& bytes) {
         std::memcpy(content_.data() + place, bytes.data(), bytes.size());

@@ -27,19 +27,9 @@ bool is_absent(int errno_value) {
     return errno_value == ENOENT || errno_value == ENAMETOOLONG;
 }
 
-/// tmpfs has nothing to wait for: its fsync(2) does nothing (noop_fsync(), mm/shmem.c).
-bool is_in_memory(const struct statfs& file_system) {
-    return file_system.f_type == TMPFS_MAGIC;
-}
-
 bool is_in_memory(int fd) {
     struct statfs file_system {};
-    return ::fstatfs(fd, &file_system) == 0 && is_in_memory(file_system);
-}
-
-bool is_in_memory(const std::string& path) {
-    struct statfs file_system {};
-    return ::statfs(path.c_str(), &file_system) == 0 && is_in_memory(file_system);
+    return ::fstatfs(fd, &file_system) == 0 && file_system.f_type == TMPFS_MAGIC;
 }
 
 void sync_file(int fd, const std::string& path) {
@@ -75,6 +65,11 @@ private:
 };
 
 } // namespace
+
+bool is_in_memory(const std::string& path) {
+    struct statfs file_system {};
+    return ::statfs(path.c_str(), &file_system) == 0 && file_system.f_type == TMPFS_MAGIC;
+}
 
 namespace {
 

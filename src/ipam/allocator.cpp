@@ -111,8 +111,8 @@ std::size_t Allocator::reclaim(const std::vector<Lease>& dead, const base::Deadl
     return store_.reclaim(dead, deadline).size();
 }
 
-/// Leases of dead owners are reclaimed before a resting address is given. Owners are probed only if every address is
-/// leased or resting.
+/// `claims` leave resting addresses alone at first: leases of dead owners are reclaimed before one is given. Owners are
+/// probed only if every address is leased or resting.
 Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
                            const base::Deadline& deadline) {
     for (;;) {

@@ -145,12 +145,18 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
         request.nest(IFLA_AF_SPEC, [&] {
             request.nest(AF_INET6, [&] { request.put_u8(IFLA_INET6_ADDR_GEN_MODE, *change.ipv6_address_mode); });
         });
-    if (change.announces_ipv4) // the sysctl arp_notify (inet_set_link_af(), net/ipv4/devinet.c)
-        request.nest(IFLA_AF_SPEC, [&] {
-            request.nest(AF_INET,
-                         [&] { request.nest(IFLA_INET_CONF, [&] { request.put_u32(IPV4_DEVCONF_ARP_NOTIFY, 1); }); });
-        });
     socket.execute(request, fmt::format("change interface number {}", ifindex));
+}
+
+void announce_ipv4_when_up(Socket& socket, unsigned ifindex) {
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(ifindex);
+    Message request(RTM_NEWLINK, 0, header);
+    request.nest(IFLA_AF_SPEC, [&] { // inet_set_link_af(), net/ipv4/devinet.c
+        request.nest(AF_INET,
+                     [&] { request.nest(IFLA_INET_CONF, [&] { request.put_u32(IPV4_DEVCONF_ARP_NOTIFY, 1); }); });
+    });
+    socket.execute(request, fmt::format("set arp_notify of interface number {}", ifindex));
 }
 
 void detach_xdp(Socket& socket, unsigned ifindex, const XdpProgram& program) {

@@ -6,9 +6,6 @@
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 
-#include <linux/magic.h>
-#include <sys/vfs.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -42,8 +39,7 @@ RecordIndex RecordIndex::load(const std::string& directory) {
 }
 
 bool RecordIndex::is_possible_in(const std::string& directory) {
-    struct statfs status {};
-    return ::statfs(directory.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC;
+    return base::is_in_memory(directory);
 }
 
 RecordIndex RecordIndex::parse(std::string_view text) {

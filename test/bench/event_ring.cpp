@@ -106,7 +106,7 @@ std::vector<char> EventRing::read(std::uint64_t at) const {
 
 void EventRing::append(const std::vector<char>& record, std::uint32_t process, std::vector<Moment>& moments) const {
     const auto header = copy_of<perf_event_header>(record.data());
-    if (header.type == PERF_RECORD_LOST && !moments.empty()) throw base::Error("the ring of events is too small");
+    if (header.type == PERF_RECORD_LOST) throw base::Error("the ring of events is too small");
     if (header.type == PERF_RECORD_SAMPLE) {
         const auto sample = copy_of<Sample>(record.data() + sizeof header);
         Moment moment = meaning_.at(sample.id);

@@ -1,5 +1,5 @@
-// `rdmanet doctor`: every check is provoked on a real kernel, and is silent before. Faults of hardware that the software
-// NIC cannot have are in the unit tests of the room doctor.
+// `rdmanet doctor`: every check is provoked on a real kernel, and is silent before. Faults of hardware that the
+// software NIC cannot have are in the unit tests of the room doctor.
 #include "documented.hpp"
 #include "vf_stage.hpp"
 

@@ -152,6 +152,23 @@ TEST_CASE("ADD names the state directory if the disk or a quota refuses a record
     CHECK(del(call) == "");
 }
 
+TEST_CASE("ADD waits for the disk that holds the state directory, and not for memory", "[core]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const std::string disk = "/var/tmp";
+    NEEDS(shell(concat("stat -f -c %T ", disk)) != "tmpfs\n", "a disk at /var/tmp");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0'");
+    const Injector injector;
+    const PluginCall without_disk = injector.with(call, "fsync:error=EIO");
+    const std::string state = shell(concat("mktemp -d -p ", disk, " | tr -d '\\n'"));
+    shell(concat("mkdir -p -m 700 ", kState, " && mount --bind ", state, ' ', kState));
+    CHECK_THAT(refusal(without_disk), Names("code 109", "input/output error"));
+    shell(concat("umount ", kState, " && rm -r ", state));
+    (void)add(without_disk);
+    CHECK(del(without_disk) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("with an unusable state directory ADD undoes nothing of a dead pod, and names the directory", "[device]") {
     NEEDS(kernel_has("veth"), "veth");
     const Pod pod("pod");

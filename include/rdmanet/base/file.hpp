@@ -11,6 +11,10 @@
 
 namespace rdmanet::base {
 
+/// Whether the file or directory is on a tmpfs. There fsync(2) does nothing (noop_fsync(), mm/shmem.c), and an inode
+/// number is never used again (shmem_reserve_inode()). False if that cannot be found out.
+[[nodiscard]] bool is_in_memory(const std::string& path);
+
 /// Content of a file; nullopt if it does not exist. Throws SystemError, also (EFBIG) if it is longer than `most` bytes.
 [[nodiscard]] std::optional<std::string> read_file_if_exists(const std::string& path, std::size_t most);
 /// As above, but a missing file throws SystemError (ENOENT).

@@ -152,10 +152,7 @@ struct LinkChange {
     std::optional<bool> promiscuous;
     std::optional<bool> all_multicast;
     std::optional<std::uint8_t> ipv6_address_mode; // how the link-local address is made, or that there is none
-    /// Makes the kernel send a gratuitous ARP for each IPv4 address when the link comes up or changes its MAC address.
-    /// It must be a change of its own: the kernel applies it after the others (do_setlink(), net/core/rtnetlink.c).
-    bool announces_ipv4 = false;
-    std::optional<std::string> alias; // empty: remove it
+    std::optional<std::string> alias;              // empty: remove it
     LinkTuning tuning{};
     const Netns* netns = nullptr; // moves the link; the other changes then happen there
 };
@@ -163,6 +160,11 @@ struct LinkChange {
 /// One request, but not a transaction: if the kernel refuses one part (the new name is taken in the target
 /// namespace), earlier parts (the move) have happened. Throws NetlinkError.
 void change_link(Socket& socket, unsigned ifindex, const LinkChange& change);
+
+/// Makes the kernel send a gratuitous ARP for each IPv4 address when the link comes up or changes its MAC address (the
+/// sysctl arp_notify). It is no LinkChange: the kernel would apply it after the link is up (do_setlink(),
+/// net/core/rtnetlink.c). Throws NetlinkError.
+void announce_ipv4_when_up(Socket& socket, unsigned ifindex);
 
 /// Throws NetlinkError. EBUSY: the program that attached it holds it by a descriptor (BPF_LINK_CREATE), and it ends
 /// with that.

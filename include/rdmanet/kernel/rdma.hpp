@@ -70,7 +70,7 @@ struct RdmaPort {
 /// The port that carries the packets of `link`: the one on `link` itself, or on an interface below it (the parent of
 /// a VLAN, macvlan or ipvlan, the ports of a bond, team or bridge, and so on down). Of several ports, an active one,
 /// first that of the link's own device. nullopt if there is no RDMA. Link and socket must be of the calling thread's
-/// namespace. Throws NetlinkError.
+/// namespace. Throws NetlinkError, or base::SystemError if the interfaces below the link cannot be read.
 [[nodiscard]] std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link);
 /// The same among these devices.
 [[nodiscard]] std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link,

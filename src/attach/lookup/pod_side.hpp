@@ -16,7 +16,8 @@ struct PodSide {
     kernel::Socket route;
     std::optional<kernel::Socket> rdma{};
 
-    /// Opens `rdma` at the first call. nullptr if this kernel has no RDMA. Throws base::SystemError.
+    /// Opens `rdma` at the first call, with the deadline of that call. nullptr if this kernel has no RDMA. Throws
+    /// base::SystemError.
     [[nodiscard]] kernel::Socket* find_rdma(const base::Deadline& deadline);
 };
 

@@ -126,7 +126,7 @@ void set_up(const AddContext& context, const Link& link) {
         [&] { return fmt::format("MAC address {}", link.mac() ? link.mac()->to_string() : std::string("?")); });
 }
 
-/// Only warns if /proc/sys cannot be written: neighbours learn the addresses a little later without it.
+/// Only warns if the kernel refuses: neighbours learn the addresses a little later without it.
 template <class Act>
 void as_far_as_possible(const base::Logger& log, const Act& act) {
     try {
@@ -221,8 +221,7 @@ void bring_up(const AddContext& context, const Link& link, const std::vector<cni
     const kernel::Netns& pod = context.pod.netns;
     if (!wanted.v6.empty()) kernel::enable_ipv6(pod, name);
     if (!wanted.v4.empty())
-        as_far_as_possible(context.log(),
-                           [&] { kernel::change_link(context.pod.route, link.ifindex, {.announces_ipv4 = true}); });
+        as_far_as_possible(context.log(), [&] { kernel::announce_ipv4_when_up(context.pod.route, link.ifindex); });
     if (!wanted.v6.empty()) as_far_as_possible(context.log(), [&] { kernel::announce_ipv6_changes(pod, name); });
     const bool asks = context.config.duplicate_detection == config::DuplicateDetection::probe && has_neighbours(link) &&
                       link.mac() && !ips.empty();

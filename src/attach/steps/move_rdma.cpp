@@ -122,10 +122,11 @@ void move_in_turn(const RdmaDevices& moving, const AddContext& context, Socket& 
 void move_rdma(const RdmaSelection& selection, const AddContext& context) {
     if (selection.moving.empty()) return;
     Socket rdma = Socket::open(kernel::Protocol::rdma, context.deadline);
-    Socket& inside = *context.pod.find_rdma(context.deadline); // the kernel has RDMA: see the line above
-    move_in_turn(selection.moving, context, rdma, inside);
+    Socket* inside = context.pod.find_rdma(context.deadline);
+    if (inside == nullptr) throw base::Error("the kernel's RDMA subsystem has been unloaded");
+    move_in_turn(selection.moving, context, rdma, *inside);
     if (selection.name_in_pod.empty()) return;
-    for (const kernel::RdmaDevice& device : selection.moving) rename_in(inside, device, selection.name_in_pod);
+    for (const kernel::RdmaDevice& device : selection.moving) rename_in(*inside, device, selection.name_in_pod);
 }
 
 /// The names, separated by commas, as the SR-IOV device plugin writes them into its device-info files.

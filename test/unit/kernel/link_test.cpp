@@ -68,7 +68,7 @@ TEST_CASE("an interface announces its IPv4 addresses from a request on") {
         return base::read_file("/proc/sys/net/ipv4/conf/parent0/arp_notify", 64);
     };
     REQUIRE(arp_notify() == "0\n");
-    change_link(host.route, host.parent.ifindex, {.announces_ipv4 = true});
+    announce_ipv4_when_up(host.route, host.parent.ifindex);
     CHECK(arp_notify() == "1\n");
     change_link(host.route, host.parent.ifindex, {.state = AdminState::down});
     CHECK(arp_notify() == "1\n");

@@ -50,6 +50,13 @@ TEST_CASE("a process with one number has a procfs of its own PID namespace") {
     CHECK(proc.view().id() == (std::uint64_t{77} << 32U | 4026532177));
 }
 
+TEST_CASE("a process of the initial PID namespace is known without its status, which takes the kernel long") {
+    const ViewedProc proc("\t77", "4026531836", "4026531836");
+    fs::remove(proc.root / "self/status");
+    fs::create_directory(proc.root / "self/status"); // cannot be read
+    CHECK(proc.view().sees_all());
+}
+
 TEST_CASE("a process with several numbers has the procfs of an ancestor, namely of that procfs's first process") {
     const ViewedProc proc("\t4711\t1", "4026532177", "4026531836");
     CHECK(proc.view().sees_all());

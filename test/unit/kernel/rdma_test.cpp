@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <string>
 #include <thread>
 
 namespace rdmanet::kernel {
@@ -78,6 +80,15 @@ TEST_CASE("the RDMA port of an interface is found, also below a VLAN and a bond"
     CHECK(remove_link(nic->route, vlan->ifindex) == Removed::yes);
     REQUIRE(port);
     CHECK(port->device_index == nic->device.index);
+
+    if (std::system("modprobe -q rdma_rxe") == 0) { // a second RDMA device on the same interface
+        const std::string add = "rdma link add rdmarxe type rxe netdev " + nic->netdev.name;
+        REQUIRE(std::system(add.c_str()) == 0);
+        const auto own = find_rdma_port(nic->rdma, nic->netdev);
+        CHECK(std::system("rdma link delete rdmarxe") == 0);
+        REQUIRE(own);
+        CHECK(own->device_index == nic->device.index);
+    }
 
     const auto bridge = test::make_link(nic->route, {.kind = "bridge", .name = "rdmabr"});
     REQUIRE(bridge);
