@@ -12,7 +12,8 @@ using inventory::Inventory;
 using inventory::Namespace;
 
 std::vector<std::span<const Check>> all_layers() {
-    return {hardware_checks(), kernel_checks(), rdma_checks(), network_checks(), runtime_checks(), pod_checks()};
+    return {hardware_checks(), kernel_checks(),  rdma_checks(), network_checks(),
+            runtime_checks(),  cluster_checks(), pod_checks()};
 }
 
 std::size_t find_pod(const Inventory& inventory, const std::string& pod) {
@@ -56,6 +57,7 @@ std::string_view to_string(Layer layer) {
     case Layer::rdma: return "rdma";
     case Layer::network: return "network";
     case Layer::runtime: return "runtime";
+    case Layer::cluster: return "cluster";
     case Layer::pod: break;
     }
     return "pod";

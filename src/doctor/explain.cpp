@@ -76,7 +76,7 @@ const std::vector<Explanation>& list_explanations() {
          "pod-memlock pod-device-files pod-provider port-state"},
         {"File exists", "the interface's name is taken in the pod or on the host", "records attachments"},
         {"Unauthorized",
-         "the token in a kubeconfig has expired: Multus and whereabouts have one each in /etc/cni/net.d", ""},
+         "the token in a kubeconfig has expired: Multus and whereabouts have one each in /etc/cni/net.d", "tokens"},
     };
     return kAll;
 }

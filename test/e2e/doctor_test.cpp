@@ -71,6 +71,25 @@ void try_all(const std::vector<Provocation>& provocations, const std::string& op
     }
 }
 
+constexpr const char* kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
+constexpr const char* kMultus = "/etc/cni/net.d/multus.d/multus.kubeconfig";
+
+/// Writes what the kubelet remembers: a registered resource, and the pod that it gave the device to.
+std::string give_device(const std::string& device, const std::string& uid) {
+    return concat("echo '",
+                  json_text(concat("{'Data':{'PodDeviceEntries':[{'PodUID':'", uid,
+                                   "','ContainerName':'c','ResourceName':'example.com/vf','DeviceIDs':{'-1':['", device,
+                                   "']},'AllocResp':''}],'RegisteredDevices':{'example.com/vf':['", device,
+                                   "']}},'Checksum':1}")),
+                  "' >", kCheckpoint);
+}
+
+/// Writes a kubeconfig of Multus with a token that expires then, in seconds of the epoch.
+std::string give_token(const std::string& expiry) {
+    return concat("payload=$(printf '{\"exp\":", expiry, "}' | base64 | tr '+/' '-_' | tr -d '=\\n'); ",
+                  "printf 'users:\\n- user:\\n    token: \"e30.%s.x\"\\n' $payload >", kMultus);
+}
+
 std::string fill_gids(const std::string& where, const std::string& interface) {
     return concat("for i in $(seq 1 127); do ip ", where, " addr add 10.74.0.$i/24 dev ", interface, "; done");
 }
@@ -89,6 +108,9 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
     (void)add(call);
     shell(concat("echo 'options ib_core netns_mode=0' >/etc/modprobe.d/doctor.conf; cp ", binary(),
                  " /usr/lib/cni/rdmanet; ip link set ", vfs.pf(), " mtu 4200; ip link set ", other, " mtu 4200 up"));
+
+    shell(concat("mkdir -p $(dirname ", kCheckpoint, ") $(dirname ", kMultus, "); ", give_device(vfs.vf(0), "uid-1"),
+                 "; ", give_token("4102444800"), "; echo '{\"type\":\"multus\"}' >/etc/cni/net.d/10-multus.conf"));
 
     std::set<std::string> tried;
     const std::string rebind_vf =
@@ -165,7 +187,27 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
           "an address is removed in the pod",
           "ip -n pod addr del 10.73.0.1/24 dev net1",
           "ip -n pod addr add 10.73.0.1/24 brd + dev net1",
-          {"shop/till", "10.73.0.1", "`rdmanet check`"}}},
+          {"shop/till", "10.73.0.1", "`rdmanet check`"}},
+         {"resources",
+          "the kubelet has no resource",
+          concat("echo '{\"Data\":{}}' >", kCheckpoint),
+          give_device(vfs.vf(0), "uid-1"),
+          {"no device plugin", "tolerations"}},
+         {"allocations",
+          "the kubelet gave the device of a pod to another pod",
+          give_device(vfs.vf(0), "uid-2"),
+          give_device(vfs.vf(0), "uid-1"),
+          {vfs.vf(0), "shop/till", "UID uid-2", "deviceID"}},
+         {"multus",
+          "a configuration sorts before that of Multus",
+          "echo '{\"type\":\"bridge\"}' >/etc/cni/net.d/05-bridge.conf",
+          "rm /etc/cni/net.d/05-bridge.conf",
+          {"05-bridge.conf", "10-multus.conf", "no secondary networks"}},
+         {"tokens",
+          "a token that has expired",
+          give_token("1700000000"),
+          give_token("4102444800"),
+          {kMultus, "Unauthorized", "restart the pod of Multus"}}},
         "", tried);
 
     const std::string in_image = "unshare -m sh -c 'mount -t tmpfs none $1; shift; exec \"$@\"' _ ";
@@ -237,7 +279,8 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
              shell(concat("{ ", binary(), " doctor --pod /run/netns/pod --json || true; } | jq -r '.checks[].check'"))))
         known.insert(check);
     CHECK(known == all);
-    shell("rm /etc/modprobe.d/doctor.conf /usr/lib/cni/rdmanet");
+    shell("rm -r /etc/modprobe.d/doctor.conf /usr/lib/cni/rdmanet /var/lib/kubelet /etc/cni/net.d/10-multus.conf "
+          "/etc/cni/net.d/multus.d");
 }
 
 TEST_CASE("the doctor changes nothing, and its exit status is that of the worst finding", "[doctor][sriov]") {

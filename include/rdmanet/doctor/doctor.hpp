@@ -12,7 +12,7 @@
 namespace rdmanet::doctor {
 
 /// Lower ones first. What fails in a lower layer is not blamed on a higher one.
-enum class Layer : std::uint8_t { hardware, kernel, rdma, network, runtime, pod };
+enum class Layer : std::uint8_t { hardware, kernel, rdma, network, runtime, cluster, pod };
 [[nodiscard]] std::string_view to_string(Layer layer);
 
 enum class Severity : std::uint8_t {
