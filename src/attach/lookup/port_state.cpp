@@ -51,7 +51,7 @@ std::string inactive_port_text(const RdmaPort& port, const std::string& interfac
                            port, port.states_text());
     return fmt::format(
         "{} is not active: {}; check the link of {} (cable, switch port; for a VF also its PF's link and "
-        "\"link_state\")",
+        "\"link_state\"); `rdmanet doctor` says more (port-state)",
         port, port.states_text(), quoted(interface));
 }
 

@@ -76,7 +76,7 @@ std::optional<kernel::RdmaPort> find_rdma(const config::RdmaPolicy& policy, cons
         return without_rdma(
             policy,
             fmt::format("parent {} has no RDMA device, but network {} asks for RDMA (\"rdma\"): choose a "
-                        "parent that `rdma link` shows, or remove \"rdma\"",
+                        "parent that `rdma link` shows, or remove \"rdma\"; `rdmanet doctor` says more (rdma-driver)",
                         quoted(parent.name), quoted(network)),
             log);
     if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared)
@@ -148,12 +148,12 @@ void wait_for_gids(const config::RdmaPolicy& policy, const kernel::RdmaPort& por
             const kernel::GidTable table = kernel::read_gid_table(port, sysfs);
             refuse_or_warn(
                 policy,
-                fmt::format(
-                    "no GID of {} on {} after {} ms ({} of {} entries used): {}", missing.front(), port,
-                    policy.gid_timeout.count(), table.used, table.length,
-                    table.used == table.length
-                        ? full_table_cure(policy, holders)
-                        : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in `dmesg`")),
+                fmt::format("no GID of {} on {} after {} ms ({} of {} entries used): {}", missing.front(), port,
+                            policy.gid_timeout.count(), table.used, table.length,
+                            table.used == table.length
+                                ? full_table_cure(policy, holders)
+                                : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in "
+                                              "`dmesg`; `rdmanet doctor` says more (gid-table)")),
                 log);
             return;
         }

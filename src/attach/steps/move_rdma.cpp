@@ -223,7 +223,8 @@ void choose_devices(FoundDevice& device, const PlanContext& context, Socket* rdm
             refuse_rdma(
                 fmt::format("device {} has no RDMA device on the host, but network {} asks for RDMA (\"rdma\"): load "
                             "the NIC's RDMA driver (for example `modprobe mlx5_ib`), return the RDMA device if "
-                            "another namespace has it, or remove \"rdma\"",
+                            "another namespace has it, or remove \"rdma\"; `rdmanet doctor` says more (rdma-driver, "
+                            "apart)",
                             device.address, quoted(request.conf.name)));
         log.debug(fmt::format("device {} has no RDMA device on the host", device.address));
         return;
