@@ -241,6 +241,8 @@ stage_bench_guest() {
 	say "benchmarks in the guest, thirty rounds"
 	check bench_guest test/bench/run.sh --guest 30
 	cat "$logs/bench_guest.log"
+	check bench_node test/bench/node.sh
+	cat "$logs/bench_node.log"
 }
 
 stage_vfs64() {

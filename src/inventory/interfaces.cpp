@@ -94,9 +94,10 @@ private:
         interface.rdma_port = port.number;
         interface.is_shared = place != 0 && found.side == &sides_.front();
         interface.files = device.described.files;
+        const bool is_infiniband = port.link_layer == "InfiniBand";
+        if (!is_infiniband && interface.addresses.empty()) return; // a table has 256 files, and a node 500 idle VFs
         const std::vector<GidEntry>& table = table_of(found);
         port.gids = table.size();
-        const bool is_infiniband = port.link_layer == "InfiniBand";
         for (const GidEntry& entry : table)
             if (is_infiniband || is_of(entry, interface)) interface.gids.push_back(entry);
     }
