@@ -49,6 +49,11 @@ std::optional<Found> find_below(Side& host, const kernel::Link& link) {
     return std::nullopt;
 }
 
+/// A child on another one, not a port's own interface.
+bool is_ipoib_child(const kernel::Link& link) {
+    return link.kind == "ipoib" && link.parent_device.empty();
+}
+
 class Lister {
 public:
     Lister(std::vector<Side>& sides, const std::vector<Namespace>& namespaces,
@@ -67,13 +72,12 @@ public:
 private:
     void visit(Side& side, const SeenLink& seen, std::size_t place) {
         const kernel::Link& link = seen.link;
-        const bool is_child = link.parent_ifindex.has_value();
-        if (is_child ? !seen.has_parent_on_host : link.parent_device.empty()) return;
+        const bool is_child = link.parent_ifindex.has_value() || is_ipoib_child(link);
+        const SeenLink* const parent = is_child ? find_parent(seen, place) : nullptr;
+        if (is_child ? parent == nullptr : link.parent_device.empty()) return;
         Interface interface { .net = seen.described, .addresses = seen.addresses };
         std::optional<Found> found;
         if (is_child) {
-            const SeenLink* const parent = sides_.front().find_link(*link.parent_ifindex);
-            if (parent == nullptr) return;
             interface.parent = parent->link.name;
             found = find_below(sides_.front(), parent->link);
             if (!found && !is_of_network(place, link.name)) return; // of an ordinary network
@@ -85,6 +89,20 @@ private:
         if (found) describe(*found, place, interface);
         if (is_of_network(place, link.name)) interface.network = networks_.at(key(place, link.name));
         found_.push_back(std::move(interface));
+    }
+
+    /// On the host. The kernel does not say where the parent of an IPoIB child is: ipoib_link_ops has no get_link_net.
+    /// Parent and child have their port's GID.
+    [[nodiscard]] const SeenLink* find_parent(const SeenLink& child, std::size_t place) const {
+        const Side& host = sides_.front();
+        if (!is_ipoib_child(child.link))
+            return child.has_parent_on_host ? host.find_link(*child.link.parent_ifindex) : nullptr;
+        if (place == 0) return nullptr;
+        for (const SeenLink& each : host.links)
+            if (each.link.kind == "ipoib" && !each.link.parent_device.empty() &&
+                each.link.port_gid() == child.link.port_gid())
+                return &each;
+        return nullptr;
     }
 
     void describe(const Found& found, std::size_t place, Interface& interface) {

@@ -33,9 +33,10 @@ NetDevice describe(const Link& link, std::size_t place) {
             .master = {}};
 }
 
-/// Whether something of RDMA can be behind the link: a device of its own, or a parent.
+/// Whether something of RDMA can be behind the link: a device of its own, or a parent. An IPoIB child may be without
+/// its parent's number: the kernel leaves it out if it is the child's own in another namespace (nla_put_iflink()).
 bool is_of_interest(const Link& link) {
-    return !link.parent_device.empty() || link.parent_ifindex.has_value();
+    return !link.parent_device.empty() || link.parent_ifindex.has_value() || link.kind == "ipoib";
 }
 
 std::vector<SeenLink> read_links(Socket& route, const std::string& sysfs, std::size_t place) {
