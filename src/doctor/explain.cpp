@@ -8,6 +8,14 @@
 namespace rdmanet::doctor {
 namespace {
 
+// perftest prints only the number of a status (enum ibv_wc_status).
+constexpr std::string_view kLost = "packets do not arrive: the peer has ended, an end has the GID index of RoCE v1 or "
+                                   "of another pod, the VLAN, the route "
+                                   "or the MTU is wrong, or the fabric loses packets";
+constexpr std::string_view kInvalid =
+    "the peer does not accept the request: mostly the two ends have different MTUs, which programs set with -m";
+constexpr std::string_view kNoBuffers = "the receiver posts too few buffers: this is the program's matter";
+
 /// In this order, with anything between.
 bool has_parts(std::string_view text, std::string_view pattern) {
     constexpr std::string_view kBetween = " ... ";
@@ -47,8 +55,11 @@ const std::vector<Explanation>& list_explanations() {
          "pod-device-files pod-rdma"},
         {"No IB devices found", "the container has no RDMA device, no uverbs file, or no provider library",
          "pod-rdma pod-device-files pod-provider"},
+        {"No RDMA devices were detected", "the container has no RDMA device, no uverbs file, or no provider library",
+         "pod-rdma pod-device-files pod-provider"},
         {"Port number 1 state is Down", "the port has no link, or its interface is down", "port-state parent-up"},
         {"Couldn't allocate MR", "the process may lock too little memory: add the capability IPC_LOCK", "pod-memlock"},
+        {"Couldn't register MR", "the process may lock too little memory: add the capability IPC_LOCK", "pod-memlock"},
         {"ibv_reg_mr ... Cannot allocate memory", "the process may lock too little memory: add the capability IPC_LOCK",
          "pod-memlock"},
         {"Failed to modify QP ... to RTR",
@@ -56,10 +67,22 @@ const std::vector<Explanation>& list_explanations() {
          "the GID "
          "index of RoCE v2 that `rdmanet inventory` shows",
          "pod-gids mtu"},
-        {"transport retry counter exceeded",
-         "packets do not arrive: the peer has ended, the VLAN or the route is wrong, or the fabric loses packets",
-         "port-state pod-interface mtu"},
-        {"RNR retry counter exceeded", "the receiver posts too few buffers: this is the program's matter", ""},
+        {"can't read sgid of index", "the GID table is shorter: use the GID index that `rdmanet inventory` shows",
+         "pod-gids"},
+        {"Gid index should be between",
+         "this version of perftest takes no greater GID index: use -R, which needs none, or a newer version", ""},
+        {"Found Incompatibility issue with GID types",
+         "the two ends have GIDs of different kinds: use the GID index of RoCE v2 that `rdmanet inventory` shows for "
+         "each",
+         "pod-gids"},
+        {"Couldn't read/write remote address",
+         "the other end ended before the connection was made: its output says why", ""},
+        {"transport retry counter exceeded", kLost, "port-state pod-interface mtu pod-gids"},
+        {"Failed status 12:", kLost, "port-state pod-interface mtu pod-gids"},
+        {"remote invalid request error", kInvalid, "mtu"},
+        {"Failed status 9:", kInvalid, "mtu"},
+        {"RNR retry counter exceeded", kNoBuffers, ""},
+        {"Failed status 13:", kNoBuffers, ""},
         {"RDMA_CM_EVENT_ADDR_ERROR", "no RDMA device is behind the source address in this network namespace",
          "apart pod-rdma"},
         {"RDMA_CM_EVENT_UNREACHABLE", "the connection manager's packets do not arrive: check VLAN, route and MTU",
