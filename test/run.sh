@@ -8,7 +8,7 @@
 #   test/run.sh --all      everything, which takes a night: no samples, and the stages that only --all has
 #   test/run.sh STAGE...   only these stages, one after the other:
 #                          - style unit tidy fuzz harness demo e2e cluster etcd e2e_sanitize patience fault bench build
-#                          - of --all: e2e_guest vfs64 bench_guest newest_kernel
+#                          - of --all: e2e_guest traffic vfs64 bench_guest newest_kernel
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,7 +23,7 @@ packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck co
 
 # A guest waits half of its time, so three guests and a build keep two processors busy. "patience" only waits.
 lanes=("harness e2e cluster etcd" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench build")
-only_in_all=(e2e_guest vfs64 bench_guest newest_kernel)
+only_in_all=(e2e_guest traffic vfs64 bench_guest newest_kernel)
 
 # What the everyday run takes of each. --all takes everything.
 harness_parts=(infiniband driver traffic) # one of them, because other stages' cases use the rest
@@ -243,6 +243,12 @@ stage_bench_guest() {
 	cat "$logs/bench_guest.log"
 	check bench_node test/bench/node.sh
 	cat "$logs/bench_node.log"
+}
+
+# All programs for each kind of attachment. The everyday run takes one program each.
+stage_traffic() {
+	say "users' RDMA programs between pods, all of them"
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted traffic guest $e2e_test -r progress '[.matrix]'
 }
 
 stage_vfs64() {
