@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -91,6 +92,11 @@ std::string without_device_files(const std::string& program) {
 RdmaEnd with_gid(RdmaEnd end, const std::string& index) {
     end.gid = index;
     return end;
+}
+
+/// Built beside this program if the machine has libibverbs' headers.
+std::string burst_sender() {
+    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "burst_sender";
 }
 
 const std::string kPingpong = "ibv_rc_pingpong";
@@ -205,6 +211,23 @@ TEST_CASE("a peer that is gone, as programs report it", "[traffic][doctor]") {
     CHECK(comes_true([&] { return std::stoul(packets(client)) > std::stoul(idle) + 1000; }));
     dying.end();
     CHECK_THAT(explained(left.result().out, "Failed status 12:"), Contains("the peer has ended"));
+}
+
+TEST_CASE("a receiver without buffers, as programs report it", "[traffic][doctor]") {
+    NEEDS_VFS();
+    NEEDS(std::filesystem::exists(burst_sender()), "libibverbs-dev");
+    const TrafficStage stage;
+    const RdmaEnd& server = *stage.server;
+    const RdmaEnd& client = *stage.client;
+    PodProgram receiver(server.pod, on_end(concat(kPingpong, " -r 1"), server));
+    wait_for_listener(receiver, server);
+    PodProgram sender(client.pod, concat(burst_sender(), ' ', client.device, ' ', client.gid, ' ', server.address));
+    sender.wait_for_state('T'); // connected
+    receiver.send("STOP");      // it has one buffer, and posts no other
+    receiver.wait_for_state('T');
+    sender.send("CONT");
+    CHECK_THAT(explained(sender.result().out, "RNR retry counter exceeded (13)"), Contains("buffers"));
+    CHECK_THAT(explained(" Failed status 13: wr_id 0 syndrom 0x0", "Failed status 13"), Contains("buffers"));
 }
 
 } // namespace rdmanet::test
