@@ -114,11 +114,33 @@ else
 fi
 
 # Faults and limits
-echo 7 >$debug/rnic0p0/rdma_lose_every
-before=$(port_counter roce0p0v0 hw_counters/out_of_sequence)
-ok "faults: connections repair lost packets" pingpong a b -s 65536
-ok "faults: out_of_sequence counts losses" soon counts_beyond roce0p0v0 hw_counters/out_of_sequence "$before"
-echo 0 >$debug/rnic0p0/rdma_lose_every
+sum_of() { echo $(($(port_counter roce0p0v0 "hw_counters/$1") + $(port_counter roce0p0v1 "hw_counters/$1"))); }
+grows() { (($(sum_of "$1") > $2)); }
+declare -A counted
+remember() { for counter in "$@"; do counted[$counter]=$(sum_of "$counter"); done; }
+all_grow() {
+	for counter in "$@"; do grows "$counter" "${counted[$counter]}" || return 1; done
+}
+# file of the fault, its value, what it does, the counters that it moves, arguments of ibv_rc_pingpong
+while read -r fault value what moves arguments; do
+	read -r -a moves <<<"${moves//,/ }"
+	read -r -a arguments <<<"$arguments"
+	remember "${moves[@]}"
+	echo "$value" >"$debug/rnic0p0/$fault"
+	ok "faults: connections survive ${what//_/ }" pingpong a b "${arguments[@]}"
+	ok "faults: ${what//_/ } move ${moves[*]}" soon all_grow "${moves[@]}"
+	echo 0 >"$debug/rnic0p0/$fault"
+done <<-end
+	rdma_lose_every 7 losses out_of_sequence,packet_seq_err -s 65536
+	rdma_reorder_every 7 overtaken_packets out_of_sequence,packet_seq_err,duplicate_request -s 65536
+	rdma_delay_ms 200 delays local_ack_timeout_err,duplicate_request -n 2
+	rdma_mark_every 7 marks_of_congestion np_ecn_marked_roce_packets,np_cnp_sent,rp_cnp_handled -s 65536
+end
+if type -P ib_send_bw >/dev/null; then
+	remember out_of_buffer rnr_nak_retry_err
+	ok "faults: a receiver with two buffers" perf ib_send_bw -r 2 -n 200
+	ok "faults: it moves out_of_buffer and rnr_nak_retry_err" soon all_grow out_of_buffer rnr_nak_retry_err
+fi
 rings
 vf rnic0p0 0 state disable
 ok "faults: a connection over a dead link ends after its retries" soon retries_exceeded

@@ -57,9 +57,19 @@ enum simrnic_counter {
 	SIMRNIC_RX_RDMA_BYTES,
 	SIMRNIC_TX_RDMA_PACKETS,
 	SIMRNIC_TX_RDMA_BYTES,
+	/* From here on: hw_counters of RDMA devices. */
 	SIMRNIC_RX_WRITE_REQUESTS,
 	SIMRNIC_RX_READ_REQUESTS,
 	SIMRNIC_OUT_OF_SEQUENCE,
+	SIMRNIC_DUPLICATE_REQUEST,
+	SIMRNIC_OUT_OF_BUFFER,
+	SIMRNIC_PACKET_SEQ_ERR,
+	SIMRNIC_IMPLIED_NAK_SEQ_ERR,
+	SIMRNIC_LOCAL_ACK_TIMEOUT_ERR,
+	SIMRNIC_RNR_NAK_RETRY_ERR,
+	SIMRNIC_ECN_MARKED,
+	SIMRNIC_CNP_SENT,
+	SIMRNIC_CNP_HANDLED,
 	SIMRNIC_COUNTERS
 };
 
@@ -127,6 +137,9 @@ struct simrnic_faults {
 	u32 rdma_move_delay_ms;
 	u32 features_fail;
 	u32 rdma_lose_every;
+	u32 rdma_reorder_every;
+	u32 rdma_mark_every;
+	u32 rdma_delay_ms;
 };
 
 struct simrnic_port {
@@ -137,7 +150,7 @@ struct simrnic_port {
 	bool managed;	/* RTNL; InfiniBand: a subnet manager has configured the port */
 	struct simrnic_faults faults;
 	u64 out_of_sequence;   /* added to that counter of the RDMA devices, through debugfs */
-	atomic_t rdma_packets; /* while faults.rdma_lose_every is set */
+	atomic_t rdma_packets; /* from which faults.rdma_..._every choose */
 	struct dentry *debugfs;
 	struct simrnic_vport pf;
 	struct simrnic_vport *vfs; /* simrnic_vfs entries, then the sub-functions' */

@@ -34,7 +34,7 @@ static void simrnic_go_back(struct simrnic_engine *engine)
 	req->reads = 0;
 }
 
-static void simrnic_retry(struct simrnic_engine *engine)
+static void simrnic_retry(struct simrnic_engine *engine, enum simrnic_counter reason)
 {
 	struct simrnic_requester *req = &engine->req;
 
@@ -43,6 +43,7 @@ static void simrnic_retry(struct simrnic_engine *engine)
 		return;
 	}
 	req->retries--;
+	simrnic_engine_count(engine, reason);
 	simrnic_go_back(engine);
 }
 
@@ -77,7 +78,7 @@ static void simrnic_answer_lost(struct simrnic_engine *engine)
 {
 	if (engine->req.gap)
 		return;
-	simrnic_retry(engine);
+	simrnic_retry(engine, SIMRNIC_IMPLIED_NAK_SEQ_ERR);
 	engine->req.gap = true;
 }
 
@@ -123,6 +124,7 @@ static void simrnic_rnr_nak(struct simrnic_engine *engine, u8 timer)
 	}
 	if (engine->qp->attr.rnr_retry != 7)
 		req->rnr_retries--;
+	simrnic_engine_count(engine, SIMRNIC_RNR_NAK_RETRY_ERR);
 	simrnic_go_back(engine);
 	req->rnr_wait = true;
 	simrnic_engine_start_timer(engine, simrnic_rnr_delay(timer));
@@ -132,7 +134,7 @@ static void simrnic_nak(struct simrnic_engine *engine, u8 code)
 {
 	switch (code) {
 	case SIMRNIC_NAK_SEQUENCE:
-		simrnic_retry(engine);
+		simrnic_retry(engine, SIMRNIC_PACKET_SEQ_ERR);
 		break;
 	case SIMRNIC_NAK_INVALID:
 		simrnic_request_fail(engine, IB_WC_REM_INV_REQ_ERR);
@@ -226,7 +228,7 @@ void simrnic_request_timer(struct simrnic_engine *engine)
 		req->rnr_wait = false;
 	} else if (req->una != req->psn && engine->qp->attr.timeout) {
 		req->gap = false;
-		simrnic_retry(engine);
+		simrnic_retry(engine, SIMRNIC_LOCAL_ACK_TIMEOUT_ERR);
 		simrnic_request_restart_timer(engine);
 	}
 }

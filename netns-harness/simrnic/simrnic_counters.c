@@ -6,17 +6,24 @@
 #include <rdma/ib_pma.h>
 #include "simrnic_rdma.h"
 
-enum {
-	SIMRNIC_HW_RX_WRITE_REQUESTS,
-	SIMRNIC_HW_RX_READ_REQUESTS,
-	SIMRNIC_HW_OUT_OF_SEQUENCE,
-	SIMRNIC_HW_COUNTERS
-};
+#define SIMRNIC_FIRST_HW_COUNTER SIMRNIC_RX_WRITE_REQUESTS
+#define SIMRNIC_HW_COUNTERS	 (SIMRNIC_COUNTERS - SIMRNIC_FIRST_HW_COUNTER)
+#define SIMRNIC_HW(counter)	 (SIMRNIC_##counter - SIMRNIC_FIRST_HW_COUNTER)
 
+/* With mlx5's names and meanings. */
 static const struct rdma_stat_desc simrnic_hw_counters[SIMRNIC_HW_COUNTERS] = {
-	[SIMRNIC_HW_RX_WRITE_REQUESTS].name = "rx_write_requests",
-	[SIMRNIC_HW_RX_READ_REQUESTS].name = "rx_read_requests",
-	[SIMRNIC_HW_OUT_OF_SEQUENCE].name = "out_of_sequence",
+	[SIMRNIC_HW(RX_WRITE_REQUESTS)].name = "rx_write_requests",
+	[SIMRNIC_HW(RX_READ_REQUESTS)].name = "rx_read_requests",
+	[SIMRNIC_HW(OUT_OF_SEQUENCE)].name = "out_of_sequence",
+	[SIMRNIC_HW(DUPLICATE_REQUEST)].name = "duplicate_request",
+	[SIMRNIC_HW(OUT_OF_BUFFER)].name = "out_of_buffer",
+	[SIMRNIC_HW(PACKET_SEQ_ERR)].name = "packet_seq_err",
+	[SIMRNIC_HW(IMPLIED_NAK_SEQ_ERR)].name = "implied_nak_seq_err",
+	[SIMRNIC_HW(LOCAL_ACK_TIMEOUT_ERR)].name = "local_ack_timeout_err",
+	[SIMRNIC_HW(RNR_NAK_RETRY_ERR)].name = "rnr_nak_retry_err",
+	[SIMRNIC_HW(ECN_MARKED)].name = "np_ecn_marked_roce_packets",
+	[SIMRNIC_HW(CNP_SENT)].name = "np_cnp_sent",
+	[SIMRNIC_HW(CNP_HANDLED)].name = "rp_cnp_handled",
 };
 
 static struct rdma_hw_stats *simrnic_alloc_hw_port_stats(struct ib_device *ib, u32 port)
@@ -29,15 +36,15 @@ static int simrnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stat
 				int index)
 {
 	const struct simrnic_func *func = simrnic_func_of(ib);
+	int i;
 
 	if (!port)
 		return -EOPNOTSUPP;
 	if (port > 1)
 		return SIMRNIC_HW_COUNTERS;
-	stats->value[SIMRNIC_HW_RX_WRITE_REQUESTS] = simrnic_read(func, SIMRNIC_RX_WRITE_REQUESTS);
-	stats->value[SIMRNIC_HW_RX_READ_REQUESTS] = simrnic_read(func, SIMRNIC_RX_READ_REQUESTS);
-	stats->value[SIMRNIC_HW_OUT_OF_SEQUENCE] = simrnic_read(func, SIMRNIC_OUT_OF_SEQUENCE) +
-						   READ_ONCE(func->port->out_of_sequence);
+	for (i = 0; i < SIMRNIC_HW_COUNTERS; i++)
+		stats->value[i] = simrnic_read(func, SIMRNIC_FIRST_HW_COUNTER + i);
+	stats->value[SIMRNIC_HW(OUT_OF_SEQUENCE)] += READ_ONCE(func->port->out_of_sequence);
 	return SIMRNIC_HW_COUNTERS;
 }
 

@@ -84,6 +84,9 @@ void simrnic_debugfs_add_port(struct simrnic_port *port)
 	debugfs_create_u32("rdma_move_delay_ms", 0600, port->debugfs, &faults->rdma_move_delay_ms);
 	debugfs_create_u32("features_fail", 0600, port->debugfs, &faults->features_fail);
 	debugfs_create_u32("rdma_lose_every", 0600, port->debugfs, &faults->rdma_lose_every);
+	debugfs_create_u32("rdma_reorder_every", 0600, port->debugfs, &faults->rdma_reorder_every);
+	debugfs_create_u32("rdma_mark_every", 0600, port->debugfs, &faults->rdma_mark_every);
+	debugfs_create_u32("rdma_delay_ms", 0600, port->debugfs, &faults->rdma_delay_ms);
 	debugfs_create_u64("out_of_sequence", 0600, port->debugfs, &port->out_of_sequence);
 	faults->vf_call_errno = EIO;
 	simrnic_debugfs_add_function(port, "pf", &port->pf);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Engines of queue pairs: which packets they get, when they run, what they send. */
-#include <linux/jhash.h>
 #include <linux/xarray.h>
 #include "simrnic_engine.h"
 #include "simrnic_compat.h"
@@ -22,6 +21,11 @@ void simrnic_engine_run(struct simrnic_engine *engine)
 static void simrnic_engine_timer(struct timer_list *timer)
 {
 	simrnic_engine_run(container_of(timer, struct simrnic_engine, timer));
+}
+
+static void simrnic_engine_arrival(struct timer_list *timer)
+{
+	simrnic_engine_run(container_of(timer, struct simrnic_engine, arrival));
 }
 
 void simrnic_engine_start_timer(struct simrnic_engine *engine, unsigned long delay)
@@ -51,7 +55,7 @@ static void simrnic_engine_take(struct simrnic_engine *engine, struct simrnic_fu
 				struct sk_buff *skb)
 {
 	if (skb_queue_len(&engine->rx) < SIMRNIC_MAX_BACKLOG) {
-		skb_queue_tail(&engine->rx, skb);
+		simrnic_wire_arrive(engine, func->port, skb);
 		simrnic_engine_run(engine);
 	} else {
 		simrnic_count(func, SIMRNIC_RX_DROPPED, 1);
@@ -108,8 +112,14 @@ static void simrnic_engine_receive(struct simrnic_engine *engine, struct sk_buff
 			simrnic_datagram_receive(engine, rx, skb);
 		return;
 	}
-	if ((rx->opcode & 0xe0) != IB_OPCODE_RC || !simrnic_from_peer(engine, skb))
+	if (!simrnic_from_peer(engine, skb))
 		return;
+	if (rx->opcode == SIMRNIC_OPCODE_CNP)
+		simrnic_engine_count(engine, SIMRNIC_CNP_HANDLED);
+	if ((rx->opcode & 0xe0) != IB_OPCODE_RC)
+		return;
+	if (rx->congested)
+		simrnic_wire_notify(engine);
 	if (rx->opcode >= IB_OPCODE_RDMA_READ_RESPONSE_FIRST &&
 	    rx->opcode <= IB_OPCODE_ATOMIC_ACKNOWLEDGE)
 		simrnic_request_answered(engine, rx, data);
@@ -133,7 +143,7 @@ static void simrnic_engine_turn(struct simrnic_engine *engine)
 	int budget = SIMRNIC_BUDGET;
 	struct sk_buff *skb;
 
-	while (budget-- > 0 && (skb = skb_dequeue(&engine->rx))) {
+	while (budget-- > 0 && (skb = simrnic_wire_next(engine))) {
 		simrnic_engine_receive(engine, skb);
 		consume_skb(skb);
 	}
@@ -147,7 +157,7 @@ static void simrnic_engine_turn(struct simrnic_engine *engine)
 		while (budget > 0 && simrnic_engine_send(engine))
 			budget--;
 	}
-	if (budget <= 0 || !skb_queue_empty(&engine->rx))
+	if (budget <= 0 || simrnic_wire_has_due(engine))
 		simrnic_engine_run(engine);
 }
 
@@ -169,18 +179,6 @@ void simrnic_engine_doorbell(struct simrnic_engine *engine)
 	}
 	simrnic_engine_turn(engine);
 	mutex_unlock(&engine->lock);
-}
-
-/*
- * Loses one of N packets with requests or data, if told so. The choice looks random: at regular
- * intervals, a connection that sends N packets after each loss would lose the same one forever.
- */
-static bool simrnic_lose(struct simrnic_port *port, const struct simrnic_tx *tx)
-{
-	u32 every = READ_ONCE(port->faults.rdma_lose_every);
-
-	return every && tx->dqpn != 1 && tx->opcode != IB_OPCODE_ACKNOWLEDGE &&
-	       !(jhash_1word(atomic_inc_return(&port->rdma_packets), 0) % every);
 }
 
 /* InfiniBand has no frames here: the packet goes straight to its queue pair. */
@@ -228,10 +226,11 @@ void simrnic_engine_transmit(struct simrnic_engine *engine, const struct simrnic
 		tx->dqpn = qp->attr.dest_qp_num;
 	tx->sqpn = qp->ib.qp_num;
 	tx->pkey = simrnic_pkey(qp->attr.pkey_index);
-	if (simrnic_lose(func->port, tx)) {
+	if (simrnic_wire_loses(func->port, tx)) {
 		kfree_skb(skb);
 		return;
 	}
+	tx->congested = simrnic_wire_marks(func->port, tx);
 	simrnic_packet_finish(skb, path, tx);
 	if (func->netdev)
 		simrnic_switch_rdma(skb, func);
@@ -257,6 +256,7 @@ void simrnic_engine_remove(struct simrnic_engine *engine)
 	WRITE_ONCE(engine->closing, true);
 	cancel_work_sync(&engine->work);
 	timer_delete_sync(&engine->timer);
+	timer_delete_sync(&engine->arrival);
 	cancel_work_sync(&engine->work);
 }
 
@@ -264,6 +264,7 @@ void simrnic_engine_prepare(struct simrnic_engine *engine)
 {
 	INIT_WORK(&engine->work, simrnic_engine_work);
 	timer_setup(&engine->timer, simrnic_engine_timer, 0);
+	timer_setup(&engine->arrival, simrnic_engine_arrival, 0);
 }
 
 int simrnic_engine_init(void)

@@ -77,11 +77,13 @@ struct simrnic_engine {
 	struct simrnic_qp *qp;
 	u32 key; /* in the table of engines: the QPN, unless it is 1 */
 	struct work_struct work;
-	struct timer_list timer;
-	bool closing; /* the timer must not be started again */
+	struct timer_list timer;   /* of the sending side */
+	struct timer_list arrival; /* of the first packet in `rx` */
+	bool closing;		   /* the timers must not be started again */
 	struct sk_buff_head rx;
-	struct sk_buff_head tx; /* management: packets to send; their requests are in `sent` */
-	struct list_head sent;	/* struct simrnic_wqe, under simrnic_queue_lock */
+	struct sk_buff *overtaken; /* waits for the next packet, under the lock of `rx` */
+	struct sk_buff_head tx;	   /* management: packets to send; their requests are in `sent` */
+	struct list_head sent;	   /* struct simrnic_wqe, under simrnic_queue_lock */
 	struct mutex lock;
 	struct simrnic_path path;
 	unsigned int mtu;
@@ -116,6 +118,12 @@ static inline bool simrnic_is_atomic(const struct rxe_send_wqe *wqe)
 static inline bool simrnic_is_query(const struct rxe_send_wqe *wqe)
 {
 	return wqe->wr.opcode == IB_WR_RDMA_READ || simrnic_is_atomic(wqe);
+}
+
+static inline void simrnic_engine_count(const struct simrnic_engine *engine,
+					enum simrnic_counter counter)
+{
+	simrnic_count(simrnic_func_of(engine->qp->ib.device), counter, 1);
 }
 
 /* simrnic_ring.c */
@@ -155,6 +163,16 @@ void simrnic_engine_doorbell(struct simrnic_engine *engine);
 void simrnic_engine_start_timer(struct simrnic_engine *engine, unsigned long delay);
 void simrnic_engine_transmit(struct simrnic_engine *engine, const struct simrnic_path *path,
 			     struct sk_buff *skb, struct simrnic_tx *tx);
+
+/* simrnic_wire.c: what a bad network does to packets */
+bool simrnic_wire_loses(struct simrnic_port *port, const struct simrnic_tx *tx);
+bool simrnic_wire_marks(struct simrnic_port *port, const struct simrnic_tx *tx);
+void simrnic_wire_arrive(struct simrnic_engine *engine, struct simrnic_port *port,
+			 struct sk_buff *skb);
+bool simrnic_wire_has_due(const struct simrnic_engine *engine);
+struct sk_buff *simrnic_wire_next(struct simrnic_engine *engine);
+void simrnic_wire_purge(struct simrnic_engine *engine);
+void simrnic_wire_notify(struct simrnic_engine *engine);
 
 /* simrnic_engine_qp.c: verbs */
 int simrnic_engine_create(struct simrnic_qp *qp, struct ib_qp_init_attr *init,

@@ -99,7 +99,7 @@ void simrnic_engine_destroy(struct simrnic_qp *qp)
 	struct simrnic_engine *engine = qp->engine;
 
 	simrnic_engine_remove(engine);
-	skb_queue_purge(&engine->rx);
+	simrnic_wire_purge(engine);
 	simrnic_drop_sent(engine);
 	qp->engine = NULL;
 	simrnic_engine_free(engine);
@@ -109,7 +109,7 @@ void simrnic_engine_destroy(struct simrnic_qp *qp)
 
 static void simrnic_engine_reset(struct simrnic_engine *engine)
 {
-	skb_queue_purge(&engine->rx);
+	simrnic_wire_purge(engine);
 	memset(&engine->req, 0, sizeof(engine->req));
 	memset(&engine->resp, 0, sizeof(engine->resp));
 	if (engine->sq)

@@ -22,6 +22,15 @@ static const char simrnic_counter_names[SIMRNIC_COUNTERS][ETH_GSTRING_LEN] = {
 	[SIMRNIC_RX_WRITE_REQUESTS] = "rx_vport_rdma_write_requests",
 	[SIMRNIC_RX_READ_REQUESTS] = "rx_vport_rdma_read_requests",
 	[SIMRNIC_OUT_OF_SEQUENCE] = "rx_rdma_out_of_sequence",
+	[SIMRNIC_DUPLICATE_REQUEST] = "rx_rdma_duplicate_request",
+	[SIMRNIC_OUT_OF_BUFFER] = "rx_rdma_out_of_buffer",
+	[SIMRNIC_PACKET_SEQ_ERR] = "tx_rdma_packet_seq_err",
+	[SIMRNIC_IMPLIED_NAK_SEQ_ERR] = "tx_rdma_implied_nak_seq_err",
+	[SIMRNIC_LOCAL_ACK_TIMEOUT_ERR] = "tx_rdma_local_ack_timeout_err",
+	[SIMRNIC_RNR_NAK_RETRY_ERR] = "tx_rdma_rnr_nak_retry_err",
+	[SIMRNIC_ECN_MARKED] = "rx_rdma_ecn_marked",
+	[SIMRNIC_CNP_SENT] = "tx_rdma_cnp",
+	[SIMRNIC_CNP_HANDLED] = "rx_rdma_cnp",
 };
 
 static void simrnic_get_drvinfo(struct net_device *netdev, struct ethtool_drvinfo *info)

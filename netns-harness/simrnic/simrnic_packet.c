@@ -7,6 +7,8 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -71,14 +73,14 @@ static void simrnic_push_udp(struct sk_buff *skb, u16 sport)
 	udp->check = 0;
 }
 
-static void simrnic_push_v4(struct sk_buff *skb, const struct simrnic_path *path)
+static void simrnic_push_v4(struct sk_buff *skb, const struct simrnic_path *path, u8 traffic_class)
 {
 	struct iphdr *ip = skb_push(skb, sizeof(*ip));
 
 	memset(ip, 0, sizeof(*ip));
 	ip->version = 4;
 	ip->ihl = 5;
-	ip->tos = path->traffic_class;
+	ip->tos = traffic_class;
 	ip->tot_len = htons(skb->len);
 	ip->frag_off = htons(IP_DF);
 	ip->ttl = path->hop_limit;
@@ -90,12 +92,13 @@ static void simrnic_push_v4(struct sk_buff *skb, const struct simrnic_path *path
 }
 
 /* A global routing header has the same layout. */
-static void simrnic_push_v6(struct sk_buff *skb, const struct simrnic_path *path, u8 next)
+static void simrnic_push_v6(struct sk_buff *skb, const struct simrnic_path *path, u8 traffic_class,
+			    u8 next)
 {
 	unsigned int length = skb->len;
 	struct ipv6hdr *ip = skb_push(skb, sizeof(*ip));
 
-	ip6_flow_hdr(ip, path->traffic_class, htonl(path->flow_label & 0xfffff));
+	ip6_flow_hdr(ip, traffic_class, htonl(path->flow_label & 0xfffff));
 	ip->payload_len = htons(length);
 	ip->nexthdr = next;
 	ip->hop_limit = path->hop_limit;
@@ -108,6 +111,7 @@ void simrnic_packet_finish(struct sk_buff *skb, const struct simrnic_path *path,
 			   const struct simrnic_tx *tx)
 {
 	u16 sport = rdma_get_udp_sport(path->flow_label, tx->sqpn, tx->dqpn);
+	u8 traffic_class = path->traffic_class | (tx->congested ? INET_ECN_CE : 0);
 	u8 pad = skb->cb[0];
 	struct simrnic_bth *bth = skb_push(skb, sizeof(*bth));
 	struct ethhdr *eth;
@@ -122,14 +126,14 @@ void simrnic_packet_finish(struct sk_buff *skb, const struct simrnic_path *path,
 		return;
 	case RDMA_NETWORK_IPV4:
 		simrnic_push_udp(skb, sport);
-		simrnic_push_v4(skb, path);
+		simrnic_push_v4(skb, path, traffic_class);
 		break;
 	case RDMA_NETWORK_IPV6:
 		simrnic_push_udp(skb, sport);
-		simrnic_push_v6(skb, path, IPPROTO_UDP);
+		simrnic_push_v6(skb, path, traffic_class, IPPROTO_UDP);
 		break;
 	case RDMA_NETWORK_ROCE_V1:
-		simrnic_push_v6(skb, path, 0x1b);
+		simrnic_push_v6(skb, path, path->traffic_class, 0x1b);
 		break;
 	}
 	skb_reset_network_header(skb);
@@ -186,6 +190,7 @@ bool simrnic_packet_find(const struct sk_buff *skb, struct simrnic_rx *rx)
 		if (!v4 || v4->protocol != IPPROTO_UDP)
 			return false;
 		rx->network = RDMA_NETWORK_IPV4;
+		rx->congested = INET_ECN_is_ce(v4->tos);
 		rx->network_offset = offset;
 		offset += v4->ihl * 4;
 		break;
@@ -194,6 +199,7 @@ bool simrnic_packet_find(const struct sk_buff *skb, struct simrnic_rx *rx)
 		if (!v6 || v6->nexthdr != IPPROTO_UDP)
 			return false;
 		rx->network = RDMA_NETWORK_IPV6;
+		rx->congested = INET_ECN_is_ce(ipv6_get_dsfield(v6));
 		rx->network_offset = offset;
 		offset += sizeof(*v6);
 		break;

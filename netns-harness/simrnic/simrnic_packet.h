@@ -38,9 +38,12 @@ struct simrnic_deth {
 	__be32 sqpn;
 };
 
-#define SIMRNIC_AETH_ACK 0x1f /* without a count of credits */
-#define SIMRNIC_AETH_RNR 0x20
-#define SIMRNIC_AETH_NAK 0x60
+#define SIMRNIC_OPCODE_CNP 0x81 /* congestion notification, annex A17 */
+#define SIMRNIC_CNP_BYTES  16
+
+#define SIMRNIC_AETH_ACK   0x1f /* without a count of credits */
+#define SIMRNIC_AETH_RNR   0x20
+#define SIMRNIC_AETH_NAK   0x60
 
 enum simrnic_nak {
 	SIMRNIC_NAK_SEQUENCE,
@@ -69,6 +72,7 @@ struct simrnic_tx {
 	u8 opcode;
 	bool solicited;
 	bool ack_request;
+	bool congested; /* RoCE v2: a switch on its way has marked it */
 	u16 pkey;
 	u32 sqpn;
 	u32 dqpn;
@@ -87,9 +91,11 @@ struct simrnic_rx {
 	u8 opcode;
 	bool solicited;
 	bool ack_request;
+	bool congested;
 	u16 pkey;
 	u32 dqpn;
 	u32 psn;
+	unsigned long due; /* in jiffies: when it arrives */
 };
 
 static inline struct simrnic_rx *simrnic_rx(struct sk_buff *skb)

@@ -110,6 +110,7 @@ static bool simrnic_take_recv(struct simrnic_engine *engine)
 	resp->receiving = simrnic_fetch_recv(engine);
 	if (resp->receiving)
 		return true;
+	simrnic_engine_count(engine, SIMRNIC_OUT_OF_BUFFER);
 	simrnic_send_ack(engine, resp->psn,
 			 SIMRNIC_AETH_RNR | (engine->qp->attr.min_rnr_timer & 0x1f));
 	resp->nak_sent = true; /* the packets after this one are no error */
@@ -230,6 +231,7 @@ static void simrnic_handle_part(struct simrnic_engine *engine, const struct simr
 static void simrnic_handle_again(struct simrnic_engine *engine, const struct simrnic_rx *rx,
 				 const u8 *data)
 {
+	simrnic_engine_count(engine, SIMRNIC_DUPLICATE_REQUEST);
 	switch (rx->opcode) {
 	case IB_OPCODE_RDMA_READ_REQUEST:
 		simrnic_handle_read(engine, rx, (const struct simrnic_reth *)data, true);
@@ -253,7 +255,7 @@ void simrnic_respond(struct simrnic_engine *engine, const struct simrnic_rx *rx,
 	if (ahead < 0) {
 		simrnic_handle_again(engine, rx, data);
 	} else if (ahead > 0) {
-		simrnic_count(simrnic_func_of(engine->qp->ib.device), SIMRNIC_OUT_OF_SEQUENCE, 1);
+		simrnic_engine_count(engine, SIMRNIC_OUT_OF_SEQUENCE);
 		if (!engine->resp.nak_sent)
 			simrnic_send_nak(engine, SIMRNIC_NAK_SEQUENCE);
 		engine->resp.nak_sent = true;
