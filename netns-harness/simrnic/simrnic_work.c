@@ -104,11 +104,12 @@ void simrnic_send_done(struct simrnic_engine *engine, enum ib_wc_status status)
 		.byte_len = wqe->dma.length,
 	};
 
+	/* First the room in the ring: a user may post again as soon as it sees the completion. */
+	req->done = (req->done + 1) & engine->sq->mask;
+	simrnic_ring_consume(engine->sq);
 	if (status != IB_WC_SUCCESS || engine->qp->signal_all ||
 	    wqe->wr.send_flags & IB_SEND_SIGNALED)
 		simrnic_user_complete(engine->qp, engine->qp->ib.send_cq, &wc, false);
-	req->done = (req->done + 1) & engine->sq->mask;
-	simrnic_ring_consume(engine->sq);
 }
 
 /* Completes the receive request in use. */
