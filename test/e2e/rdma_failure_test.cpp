@@ -104,7 +104,7 @@ const std::string kWrite = "ib_write_bw -F";
 
 } // namespace
 
-TEST_CASE("a wrong GID index, as programs report it", "[traffic][doctor]") {
+TEST_CASE("a wrong GID index, as programs report it", "[traffic][doctor][sriov]") {
     NEEDS_VFS();
     const TrafficStage stage;
     const RdmaEnd& server = *stage.server;
@@ -127,7 +127,7 @@ TEST_CASE("a wrong GID index, as programs report it", "[traffic][doctor]") {
                Contains("packets do not arrive"));
 }
 
-TEST_CASE("too little memory that may be locked, as programs report it", "[traffic][doctor]") {
+TEST_CASE("too little memory that may be locked, as programs report it", "[traffic][doctor][sriov]") {
     NEEDS_VFS();
     const TrafficStage stage;
     const RdmaEnd& client = *stage.client;
@@ -135,13 +135,14 @@ TEST_CASE("too little memory that may be locked, as programs report it", "[traff
                          "Couldn't register MR"),
                Contains("IPC_LOCK") && Contains("pod-memlock"));
     const std::string alone = with_locked_memory("64", on_end(kWrite, client));
-    const PodProgram listening(stage.server->pod, on_end(kWrite, *stage.server));
+    PodProgram listening(stage.server->pod, on_end(kWrite, *stage.server));
+    wait_for_listener(listening, *stage.server); // the client connects before it registers memory
     CHECK_THAT(explained(failing(client, concat(alone.substr(0, alone.size() - 1), ' ', stage.server->address, '\'')),
                          "Couldn't allocate MR"),
                Contains("IPC_LOCK") && Contains("pod-memlock"));
 }
 
-TEST_CASE("a container without /dev/infiniband, as programs report it", "[traffic][doctor]") {
+TEST_CASE("a container without /dev/infiniband, as programs report it", "[traffic][doctor][sriov]") {
     NEEDS_VFS();
     const TrafficStage stage;
     const RdmaEnd& client = *stage.client;
@@ -156,7 +157,7 @@ TEST_CASE("a container without /dev/infiniband, as programs report it", "[traffi
     CHECK_THAT(without("rping -c -a 10.44.0.1", "No RDMA devices were detected"), Contains("pod-device-files"));
 }
 
-TEST_CASE("different MTUs, as programs report them", "[traffic][doctor]") {
+TEST_CASE("different MTUs, as programs report them", "[traffic][doctor][sriov]") {
     NEEDS_VFS();
     const TrafficStage stage;
     const RdmaEnd& server = *stage.server;
@@ -172,7 +173,7 @@ TEST_CASE("different MTUs, as programs report them", "[traffic][doctor]") {
     CHECK_THAT(explained(with_mtus("4096", "4096"), "transport retry counter exceeded (12)"), Contains("mtu"));
 }
 
-TEST_CASE("a peer that is gone, as programs report it", "[traffic][doctor]") {
+TEST_CASE("a peer that is gone, as programs report it", "[traffic][doctor][sriov]") {
     NEEDS_VFS();
     const TrafficStage stage;
     const RdmaEnd& server = *stage.server;
@@ -213,7 +214,7 @@ TEST_CASE("a peer that is gone, as programs report it", "[traffic][doctor]") {
     CHECK_THAT(explained(left.result().out, "Failed status 12:"), Contains("the peer has ended"));
 }
 
-TEST_CASE("a receiver without buffers, as programs report it", "[traffic][doctor]") {
+TEST_CASE("a receiver without buffers, as programs report it", "[traffic][doctor][sriov]") {
     NEEDS_VFS();
     NEEDS(std::filesystem::exists(burst_sender()), "libibverbs-dev");
     const TrafficStage stage;

@@ -120,7 +120,7 @@ TEST_CASE("pods on VFs exchange data over their RDMA devices", "[traffic][sriov]
     between_vfs(false);
 }
 
-TEST_CASE("pods on sub-functions exchange data over their RDMA devices", "[traffic][subfunction]") {
+TEST_CASE("pods on sub-functions exchange data over their RDMA devices", "[traffic][subfunction][rdma]") {
     between_subfunctions(false);
 }
 
