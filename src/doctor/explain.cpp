@@ -9,9 +9,9 @@ namespace rdmanet::doctor {
 namespace {
 
 // perftest prints only the number of a status (enum ibv_wc_status).
-constexpr std::string_view kLost = "packets do not arrive: the peer has ended, an end has the GID index of RoCE v1 or "
-                                   "of another pod, the VLAN, the route "
-                                   "or the MTU is wrong, or the fabric loses packets";
+constexpr std::string_view kLost =
+    "packets do not arrive: the peer has ended, an end has the GID index of RoCE v1 or of another pod, the VLAN, the "
+    "route or the MTU is wrong, or the fabric loses packets";
 constexpr std::string_view kInvalid =
     "the peer does not accept the request: mostly the two ends have different MTUs, which programs set with -m";
 constexpr std::string_view kNoBuffers = "the receiver posts too few buffers: this is the program's matter";
@@ -64,8 +64,7 @@ const std::vector<Explanation>& list_explanations() {
          "pod-memlock"},
         {"Failed to modify QP ... to RTR",
          "the GID index is empty or of another type, the other end has another MTU, or the GID is of another pod: use "
-         "the GID "
-         "index of RoCE v2 that `rdmanet inventory` shows",
+         "the GID index of RoCE v2 that `rdmanet inventory` shows",
          "pod-gids mtu"},
         {"can't read sgid of index", "the GID table is shorter: use the GID index that `rdmanet inventory` shows",
          "pod-gids"},
