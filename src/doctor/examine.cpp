@@ -3,30 +3,15 @@
 #include "checks.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 namespace rdmanet::doctor {
 namespace {
 
 using inventory::Inventory;
-using inventory::Namespace;
 
 std::vector<std::span<const Check>> all_layers() {
     return {hardware_checks(), kernel_checks(),  rdma_checks(), network_checks(),
             runtime_checks(),  cluster_checks(), pod_checks()};
-}
-
-std::size_t find_pod(const Inventory& inventory, const std::string& pod) {
-    std::vector<std::string> known;
-    for (std::size_t number = 1; number < inventory.namespaces.size(); ++number) {
-        const Namespace& each = inventory.namespaces[number];
-        if (pod == each.to_string() || pod == each.path || pod == each.mount_point ||
-            (!each.pod_uid.empty() && pod == each.pod_uid))
-            return number;
-        known.push_back(each.to_string());
-    }
-    throw base::Error(fmt::format("pod {} has no network namespace on this node: give one of {}", base::quoted(pod),
-                                  known.empty() ? "none, because there is no other namespace" : base::join(known)));
 }
 
 CheckResult run(const Check& check, const Context& context, Findings& found) {
@@ -90,7 +75,7 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
     const Context context{.inventory = inventory,
                           .node = node,
                           .root = options.root,
-                          .pod = options.pod.empty() ? std::nullopt : std::optional(find_pod(inventory, options.pod))};
+                          .pod = options.pod.empty() ? std::nullopt : std::optional(inventory::find_pod(inventory, options.pod))};
     Report report{.checks = {}, .findings = {}, .unseen = inventory.unseen};
     Findings found;
     for (const auto& layer : all_layers())

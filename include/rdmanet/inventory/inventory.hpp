@@ -111,4 +111,8 @@ struct Options {
 /// read is in Inventory::unseen. Enters network namespaces one after the other: call it in a process with one thread.
 [[nodiscard]] Inventory read_inventory(const Options& options);
 
+/// The number of a pod's namespace. `pod` is what Namespace::to_string() says, a path of the namespace, or the pod's
+/// UID. Throws base::Error, with the known pods.
+[[nodiscard]] std::size_t find_pod(const Inventory& inventory, const std::string& pod);
+
 } // namespace rdmanet::inventory
