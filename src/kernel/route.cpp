@@ -111,6 +111,22 @@ std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter) {
     return routes;
 }
 
+std::optional<Route> find_route_to(Socket& socket, const IpAddress& address) {
+    rtmsg header{};
+    header.rtm_family = address_family(address.family());
+    header.rtm_dst_len = static_cast<std::uint8_t>(base::address_bits(address.family()));
+    Message request(RTM_GETROUTE, 0, header);
+    put_ip(request, RTA_DST, address);
+    const Answer answer = socket.ask(request);
+    if (answer.errno_value == ENETUNREACH || answer.errno_value == EHOSTUNREACH || means_none(answer.errno_value))
+        return std::nullopt;
+    if (answer.errno_value != 0)
+        throw NetlinkError(fmt::format("find the route to {}", address), answer.errno_value, answer.kernel_message);
+    const std::vector<Route> routes =
+        answer.message == nullptr ? std::vector<Route>() : parse_routes(*answer.message, address.family());
+    return routes.empty() ? std::nullopt : std::optional(routes.front());
+}
+
 std::optional<Route> find_default_route(Socket& socket, Family family) {
     std::optional<Route> best;
     for (Route& route : list_routes(socket, {.family = family, .ifindex = {}, .table = kMainTable}))

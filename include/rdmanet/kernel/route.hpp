@@ -39,6 +39,10 @@ struct RouteFilter {
 /// absent interface or table gives an empty list. Throws NetlinkError.
 [[nodiscard]] std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter);
 
+/// The route that packets to an address take: its destination is the address itself. nullopt if there is none, or the
+/// address is the namespace's own. Throws NetlinkError.
+[[nodiscard]] std::optional<Route> find_route_to(Socket& socket, const base::IpAddress& address);
+
 /// The default route of the main table with the lowest metric.
 [[nodiscard]] std::optional<Route> find_default_route(Socket& socket, base::Family family);
 
