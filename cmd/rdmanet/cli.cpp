@@ -8,6 +8,7 @@
 #include "output.hpp"
 #include "plan_command.hpp"
 #include "plugin.hpp"
+#include "verify_command.hpp"
 #include "version.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -273,6 +274,9 @@ int parse_and_run(int argc, char** argv) {
     InventoryOptions inventory_options;
     const CLI::App* inventory = add_inventory_command(app, inventory_options);
 
+    VerifyOptions verify_options;
+    const CLI::App* verify = add_verify_command(app, verify_options);
+
     PlanOptions plan_options;
     CLI::App* plan_command = add_plan_command(app, plan_options);
     add_common_options(*plan_command, options);
@@ -302,6 +306,7 @@ int parse_and_run(int argc, char** argv) {
     if (gc->parsed()) return collect_garbage(options);
     if (check->parsed()) return check_node(options.state_directory, options.json);
     if (doctor->parsed()) return run_doctor(doctor_options);
+    if (verify->parsed()) return run_verify(verify_options);
     if (inventory->parsed()) return print_inventory(inventory_options);
     if (plan_command->parsed()) return print_plan(std::move(plan_options), options);
     return print_version();

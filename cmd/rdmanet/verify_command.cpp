@@ -1,0 +1,193 @@
+#include "verify_command.hpp"
+
+#include "output.hpp"
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/doctor/doctor.hpp>
+#include <rdmanet/inventory/inventory.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/ops/verify_report.hpp>
+#include <rdmanet/verify/meeting.hpp>
+#include <rdmanet/verify/verify.hpp>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+namespace rdmanet::cmd {
+namespace {
+
+using verify::FoundEndpoint;
+using verify::Report;
+
+constexpr int kVerifyFailed = 3;
+
+void tell(const std::string& text) {
+    base::write_all(STDERR_FILENO, fmt::format("{}\n", text), "standard error");
+}
+
+/// Which of the four forms of the command it is must be clear.
+void check_usage(const VerifyOptions& options) {
+    const std::size_t pods = options.pods.size();
+    if (options.server && !options.peer.empty())
+        throw base::Error("--server and --peer: give --server on one node and --peer on the other");
+    if ((options.server || !options.peer.empty()) && pods != 1)
+        throw base::Error(fmt::format("{} pods with {}: expected one, because the other end has the other", pods,
+                                      options.server ? "--server" : "--peer"));
+    if (pods == 0 || pods > 2) throw base::Error(fmt::format("{} pods: expected one or two, as NAMESPACE/POD", pods));
+    if (!options.peer.empty() && options.token.empty())
+        throw base::Error("--peer without --token: give the token that `rdmanet verify --server` prints");
+    if (::geteuid() != 0)
+        throw base::Error("`rdmanet verify` must be run as root: it enters the pods' network namespaces");
+}
+
+/// What keeps the pod's own programs from RDMA, though not this one.
+std::vector<verify::Check> check_containers(const inventory::Inventory& inventory, const attach::Node& node,
+                                            const std::string& pod) {
+    std::vector<verify::Check> checks;
+    for (const doctor::Finding& finding : doctor::examine(inventory, node, {.root = {}, .pod = pod}).findings)
+        if (finding.check == "pod-device-files" || finding.check == "pod-memlock")
+            checks.push_back({.id = finding.check,
+                              .subject = finding.subject,
+                              .outcome = verify::Outcome::warning,
+                              .what = finding.what,
+                              .cure = finding.cure});
+    return checks;
+}
+
+std::vector<FoundEndpoint> find_ends(const VerifyOptions& options) {
+    const attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
+    const auto inventory = inventory::read_inventory(
+        {.root = {}, .state_directory = options.state_directory, .read_step = node.read_step});
+    std::vector<FoundEndpoint> ends;
+    for (std::size_t at = 0; at < options.pods.size(); ++at) {
+        const auto& names = options.interfaces;
+        ends.push_back(verify::find_endpoint(
+            inventory, {.pod = options.pods[at],
+                        .interface = names.empty() ? std::string() : names[std::min(at, names.size() - 1)]}));
+        if (options.pods[at] == "." || worst_of(ends.back().checks) == verify::Outcome::failure) continue;
+        for (verify::Check& check : check_containers(inventory, node, options.pods[at]))
+            ends.back().checks.push_back(std::move(check));
+    }
+    return ends;
+}
+
+/// The client runs this on the other node.
+void invite(const VerifyOptions& options, const verify::Peer& here, const std::string& token) {
+    if (options.json)
+        return print(fmt::format("{}\n", json::Writer()
+                                             .begin_object()
+                                             .member("peer", here.to_string())
+                                             .member("token", token)
+                                             .end_object()
+                                             .to_text()));
+    print(fmt::format("rdmanet verify NAMESPACE/POD --peer {} --token {}\n", here, token));
+    tell(fmt::format("run this on the other node within {} s, with the other pod's name", options.wait));
+}
+
+Report serve(const VerifyOptions& options, const verify::Endpoint& end, const verify::Options& how) {
+    std::optional<base::IpAddress> address;
+    if (!options.listen.empty() && !(address = base::IpAddress::parse(options.listen)))
+        throw base::Error(fmt::format("--listen {}: expected an address of this node", base::quoted(options.listen)));
+    const std::string token = options.token.empty() ? verify::make_token() : options.token;
+    const verify::Meeting meeting(address, options.port);
+    invite(options, {.address = address ? *address : verify::find_own_address(), .port = meeting.port()}, token);
+    base::UniqueFd stream =
+        meeting.wait_for_client(token, base::Deadline::in(std::chrono::seconds(options.wait)),
+                                [](const std::string& why) { tell(fmt::format("refused a client: {}", why)); });
+    return run_test(verify::Role::server, end, std::move(stream), how);
+}
+
+Report call(const VerifyOptions& options, const verify::Endpoint& end, const verify::Options& how) {
+    base::UniqueFd stream = meet(verify::Peer::parse(options.peer), options.token, base::Deadline::in(how.patience));
+    return run_test(verify::Role::client, end, std::move(stream), how);
+}
+
+Report run(const VerifyOptions& options, const verify::Endpoint& first, const verify::Endpoint& last) {
+    verify::Options how{.patience = std::chrono::seconds(options.seconds), .expected = options.expected};
+    if (!options.json || ::isatty(STDERR_FILENO) != 0) how.progress = tell;
+    if (options.server) return serve(options, first, how);
+    if (!options.peer.empty()) return call(options, first, how);
+    return run_pair(first, last, how);
+}
+
+Report verify_ends(const VerifyOptions& options) {
+    check_usage(options);
+    std::vector<FoundEndpoint> ends = find_ends(options);
+    std::vector<verify::Check> checks;
+    for (const FoundEndpoint& end : ends) checks.insert(checks.end(), end.checks.begin(), end.checks.end());
+    const verify::Endpoint& first = ends.front().endpoint;
+    const verify::Endpoint& last = ends.back().endpoint;
+    Report report;
+    if (worst_of(checks) == verify::Outcome::failure) {
+        report.role = options.server ? verify::Role::server : verify::Role::client;
+        report.here = first;
+        if (!options.server && options.peer.empty()) report.peer = last;
+        report.expected = options.expected;
+    } else {
+        report = run(options, first, last);
+    }
+    report.checks.insert(report.checks.begin(), checks.begin(), checks.end());
+    return report;
+}
+
+ops::Colours wanted_colours() {
+    const char* const none = std::getenv("NO_COLOR"); // https://no-color.org
+    return ::isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0') ? ops::Colours::yes : ops::Colours::no;
+}
+
+} // namespace
+
+CLI::App* add_verify_command(CLI::App& app, VerifyOptions& options) {
+    CLI::App* command = app.add_subcommand(
+        "verify", "prove RDMA between two pods, with messages, bandwidth and latency; changes nothing");
+    command->add_option(
+        "POD", options.pods,
+        "NAMESPACE/NAME, the path of a network namespace, or . for this process's own; two pods of this "
+        "node, or one: with --server or --peer, or else its device with itself");
+    command->add_flag("--server", options.server, "wait for the other end, and print what it needs");
+    command->add_option("--peer", options.peer, "ADDRESS:PORT that --server prints on the other node");
+    command->add_option("--token", options.token, "token that --server prints; with --server: use this one");
+    command->add_option("--interface", options.interfaces,
+                        "interface of the pod, if it has several with RDMA; for two pods: of each");
+    command->add_option("--listen", options.listen, "address for --server to listen on; default: all");
+    command->add_option("--port", options.port, "TCP port for --server to listen on; default: any");
+    command->add_option("--seconds", options.seconds, "longest time of the test")
+        ->check(CLI::Range(1U, 3600U))
+        ->capture_default_str();
+    command->add_option("--wait", options.wait, "seconds for which --server waits")
+        ->check(CLI::Range(1U, 86400U))
+        ->capture_default_str();
+    command
+        ->add_option("--expect", options.expected,
+                     "percent of the port's speed that the bandwidth must reach; 0: any will do")
+        ->check(CLI::Range(0U, 100U))
+        ->capture_default_str();
+    command->add_option("--state-dir", options.state_directory, "directory of rdmanet's records")
+        ->capture_default_str();
+    add_output_options(*command, options.json);
+    command->footer(
+        "Exit status: 0 proven, 1 it works with warnings or too slowly, 2 it does not work, 3 verify itself "
+        "failed.\nExample: rdmanet verify default/worker-0 default/worker-1");
+    return command;
+}
+
+int run_verify(const VerifyOptions& options) {
+    try {
+        const Report report = verify_ends(options);
+        print(options.json ? ops::to_json(report) : ops::to_text(report, wanted_colours()));
+        return ops::exit_status_of(report);
+    } catch (const base::Error& error) {
+        tell(fmt::format("rdmanet: {}", error.what()));
+        return kVerifyFailed;
+    }
+}
+
+} // namespace rdmanet::cmd

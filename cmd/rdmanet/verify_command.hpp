@@ -1,0 +1,32 @@
+// `rdmanet verify`.
+#pragma once
+
+#include "plugin.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cmd {
+
+struct VerifyOptions {
+    std::vector<std::string> pods;
+    bool server = false;
+    std::string peer;
+    std::string token;
+    std::vector<std::string> interfaces; // of both pods, or one for each
+    std::string listen;                  // empty: all addresses
+    std::uint16_t port = 0;
+    unsigned seconds = 30;
+    unsigned wait = 300;    // seconds
+    unsigned expected = 80; // percent
+    std::string state_directory = cmd::state_directory();
+    bool json = false;
+};
+
+[[nodiscard]] CLI::App* add_verify_command(CLI::App& app, VerifyOptions& options);
+[[nodiscard]] int run_verify(const VerifyOptions& options);
+
+} // namespace rdmanet::cmd

@@ -1,0 +1,50 @@
+// One end of the test: a pod's interface, with the RDMA device, port and GID that carry its packets.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/inventory/inventory.hpp>
+#include <rdmanet/verify/check.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::verify {
+
+struct Endpoint {
+    std::string node;    // host name
+    std::string boot_id; // of the node's kernel, which tells nodes with equal names apart
+    std::string pod;     // "default/web"
+    std::string netns;   // path that leads to its network namespace; empty for the caller's own
+    std::string interface;
+    unsigned ifindex = 0;
+    std::optional<base::IpAddress> address; // nullopt for InfiniBand without an address
+    std::string device;                     // RDMA device
+    unsigned port = 0;                      // from 1
+    bool is_infiniband = false;
+    unsigned gid_index = 0;
+    unsigned mtu = 0; // bytes; the interface's first, the RDMA port's once it is open
+    double rate = 0;  // Gb/s of the port; 0 if the kernel does not say
+
+    /// "default/web net1".
+    [[nodiscard]] std::string to_string() const;
+    /// True if both are the same interface.
+    [[nodiscard]] bool is_same_as(const Endpoint& other) const;
+};
+
+struct EndpointChoice {
+    /// "NAMESPACE/NAME", the path of a network namespace, or "." for the namespace of this process.
+    std::string pod;
+    std::string interface {}; // empty: the only one with RDMA
+};
+
+/// What was found, as far as it was found. If a check has failed, the endpoint cannot be used.
+struct FoundEndpoint {
+    Endpoint endpoint;
+    std::vector<Check> checks;
+};
+
+/// Throws base::Error if the pod or the named interface does not exist, or if the choice is ambiguous.
+[[nodiscard]] FoundEndpoint find_endpoint(const inventory::Inventory& inventory, const EndpointChoice& choice);
+
+} // namespace rdmanet::verify

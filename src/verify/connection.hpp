@@ -1,0 +1,71 @@
+// A reliable connection (RC) between two queue pairs, with a buffer that the other end may write.
+#pragma once
+
+#include "queue_address.hpp"
+#include "verbs.hpp"
+
+#include <rdmanet/verify/endpoint.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace rdmanet::verify {
+
+class Connection {
+public:
+    static constexpr unsigned kLargest = 65536; // bytes of a message
+    static constexpr unsigned kWindow = 128;    // requests that may be outstanding
+    static constexpr unsigned kChain = 16;      // writes with one completion
+
+    /// Opens the device of the endpoint and makes the objects. Throws Failure, base::SystemError.
+    explicit Connection(const Endpoint& endpoint);
+
+    [[nodiscard]] const QueueAddress& address() const { return address_; }
+    /// Bytes: what the port can carry in a packet now.
+    [[nodiscard]] unsigned mtu() const;
+
+    /// Both ends must have connected before the first message. Packets have the smaller MTU of both ports. Throws
+    /// Failure.
+    void connect(const QueueAddress& peer, unsigned peers_mtu);
+
+    /// What is sent: kLargest bytes.
+    [[nodiscard]] unsigned char* outgoing() { return memory_.get(); }
+    /// Where messages and the other end's writes arrive: kLargest bytes.
+    [[nodiscard]] unsigned char* incoming() { return memory_.get() + kLargest; }
+
+    /// The first bytes of outgoing(). Each causes a completion.
+    void send(unsigned bytes);
+    void receive(unsigned bytes);
+    /// Writes `bytes` of outgoing() to the other end's incoming(), `count` times, at most kChain.
+    /// Only the last one causes a completion.
+    void write(unsigned bytes, unsigned count);
+    /// Completions since the last call. Throws Failure if one of them is an error.
+    [[nodiscard]] unsigned completed();
+
+private:
+    struct Free {
+        void operator()(unsigned char* memory) const noexcept;
+    };
+
+    void make_objects();
+    void find_address(const Endpoint& endpoint);
+    void change(ibv_qp_attr& attributes, int mask, const char* state);
+
+    // In the order of making: the last is closed first.
+    std::unique_ptr<unsigned char[], Free> memory_;
+    Context context_;
+    ibv_port_attr port_{};
+    std::uint8_t port_number_;
+    bool is_infiniband_;
+    unsigned gid_index_;
+    ProtectionDomain domain_;
+    MemoryRegion region_;
+    CompletionQueue completions_;
+    QueuePair queue_;
+    QueueAddress address_;
+    QueueAddress peer_;
+};
+
+} // namespace rdmanet::verify

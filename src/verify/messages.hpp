@@ -1,0 +1,31 @@
+// The messages of the two ends to each other: JSON, one line each.
+#pragma once
+
+#include "queue_address.hpp"
+
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/verify/report.hpp>
+
+#include <string>
+
+namespace rdmanet::verify {
+
+/// What an end says of itself.
+struct End {
+    Endpoint endpoint; // without what only its own node needs
+    QueueAddress queue;
+};
+
+[[nodiscard]] std::string to_message(const End& end);
+/// Throws base::Error.
+[[nodiscard]] End parse_end(const json::Document& message);
+
+/// The results, which the client measures and the server reports, too.
+[[nodiscard]] std::string to_results(const Report& report);
+void parse_results(const json::Document& message, Report& report);
+
+[[nodiscard]] std::string to_failure(const std::string& what, const std::string& cure);
+/// A message without content.
+[[nodiscard]] std::string to_signal(std::string_view type);
+
+} // namespace rdmanet::verify

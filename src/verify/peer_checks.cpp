@@ -1,0 +1,70 @@
+#include "peer_checks.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/route.hpp>
+
+#include <chrono>
+
+namespace rdmanet::verify {
+namespace {
+
+constexpr std::chrono::seconds kKernelPatience{10};
+
+Check check_kind(const Endpoint& here, const Endpoint& peer) {
+    Check check{.id = "peer", .subject = here.to_string(), .what = fmt::format("{} on {}", peer, peer.node)};
+    if (here.is_infiniband != peer.is_infiniband) {
+        check.outcome = Outcome::failure;
+        check.what = fmt::format("{} is {}, and {} is {}", here, here.is_infiniband ? "InfiniBand" : "Ethernet", peer,
+                                 peer.is_infiniband ? "InfiniBand" : "Ethernet");
+        check.cure = "test between two interfaces of one kind";
+    } else if (!here.is_infiniband && here.address && peer.address &&
+               here.address->family() != peer.address->family()) {
+        check.outcome = Outcome::failure;
+        check.what = fmt::format("the GIDs are of {} and of {}", *here.address, *peer.address);
+        check.cure = "give both networks addresses of one family";
+    }
+    return check;
+}
+
+Check check_route(kernel::Socket& socket, const Endpoint& here, const Endpoint& peer) {
+    Check check{.id = "route", .subject = here.to_string()};
+    const auto route = kernel::find_route_to(socket, *peer.address);
+    if (route && route->ifindex == here.ifindex) {
+        check.what = fmt::format("to {} by {}", *peer.address, here.interface);
+        return check;
+    }
+    // A queue pair with a GID sends by the GID's interface all the same (addr4_resolve(), drivers/infiniband/core/addr.c).
+    check.outcome = Outcome::warning;
+    const auto link = route ? kernel::find_link(socket, route->ifindex) : std::nullopt;
+    check.what = route ? fmt::format("packets to {} leave by {}, expected {}", *peer.address,
+                                     link ? link->name : fmt::format("interface {}", route->ifindex), here.interface)
+                       : fmt::format("no route to {}, expected one by {}", *peer.address, here.interface);
+    check.cure = fmt::format("add a route to the network's \"routes\", or in the pod: `ip route add {} dev {}`",
+                             *peer.address, here.interface);
+    return check;
+}
+
+Check check_mtu(const Endpoint& here, const Endpoint& peer) {
+    Check check{.id = "mtu", .subject = here.to_string(), .what = fmt::format("{} bytes at both ends", here.mtu)};
+    if (here.mtu == peer.mtu) return check;
+    check.outcome = Outcome::warning;
+    check.what = fmt::format("packets of {} carry {} bytes, those of {} carry {}", here, here.mtu, peer, peer.mtu);
+    check.cure = "set the same \"mtu\" in both networks, and on both parents or PFs";
+    return check;
+}
+
+} // namespace
+
+std::vector<Check> check_peer(const Endpoint& here, const Endpoint& peer) {
+    std::vector<Check> checks{check_kind(here, peer)};
+    if (worst_of(checks) == Outcome::failure) return checks;
+    if (!here.is_infiniband && peer.address && here.address != peer.address) {
+        kernel::Socket socket = kernel::Socket::open(kernel::Protocol::route, base::Deadline::in(kKernelPatience));
+        checks.push_back(check_route(socket, here, peer));
+    }
+    checks.push_back(check_mtu(here, peer));
+    return checks;
+}
+
+} // namespace rdmanet::verify

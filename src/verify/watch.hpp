@@ -1,0 +1,46 @@
+// Waiting for RDMA: the device is polled, as programs of RDMA do, so a wait must look at the time and at the other end
+// by itself.
+#pragma once
+
+#include "channel.hpp"
+#include "failure.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+
+#include <sched.h>
+
+namespace rdmanet::verify {
+
+class Watch {
+public:
+    Watch(Channel& channel, const base::Deadline& deadline) : channel_(channel), deadline_(deadline) {}
+
+    /// Returns when `done()` is true. Throws Failure at the deadline, and if the other end says or does anything.
+    template <class Done>
+    void wait_until(const Done& done) {
+        for (unsigned turns = 1; !done(); ++turns) {
+            if (turns < kBusyTurns) continue;
+            // The other end, or the NIC's driver, may need this processor.
+            (void)::sched_yield();
+            if (turns % kTurnsPerLook == 0) look();
+        }
+    }
+
+private:
+    static constexpr unsigned kBusyTurns = 4000; // about a tenth of a millisecond
+    static constexpr unsigned kTurnsPerLook = 64;
+
+    void look() {
+        // A stage has no messages, so this one is a failure, or not a message at all.
+        if (channel_.has_news()) (void)channel_.receive("failed", deadline_);
+        if (deadline_.passed())
+            throw Failure("no packet of the other end has come in time",
+                          "`ping` the other pod's address, check VLAN and MTU of the switches, or give more time with "
+                          "`--seconds`");
+    }
+
+    Channel& channel_;
+    const base::Deadline& deadline_;
+};
+
+} // namespace rdmanet::verify
