@@ -5,6 +5,9 @@
 # processor what it is, which takes long in a virtual machine. Copies of the libraries have both
 # in sections of their own, which base::start_late_parts() attends to. Elsewhere than in the static executable it does
 # nothing.
+#
+# libnl's part for routes and libibverbs' providers also have destructors. They would run at the end of every call, over
+# what has not been started, and would only free memory. The copies have none.
 
 # late_library(NAME LIBRARY TARGET): an interface target NAME, which is TARGET, or in the static executable a late copy of the
 # archive LIBRARY.
@@ -21,7 +24,8 @@ function(late_library name library target)
             --rename-section .data.rel.ro=.late.data.rel.ro,${flags}
             --rename-section .data.rel.ro.local=.late.data.rel.ro.local,${flags}
             --rename-section .data=.late.data,${flags} --rename-section .data.rel=.late.data.rel,${flags}
-            --rename-section .data.rel.local=.late.data.rel.local,${flags} --remove-section .init ${library} ${late}
+            --rename-section .data.rel.local=.late.data.rel.local,${flags} --remove-section .init
+            --remove-section .fini_array ${library} ${late}
     DEPENDS ${library} COMMENT "What ${name} does before main() is done later" VERBATIM)
   add_custom_target(make_${name} DEPENDS ${late})
   add_dependencies(${name} make_${name})

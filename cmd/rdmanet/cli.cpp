@@ -113,13 +113,13 @@ int print_version() {
 
 /// Prints the help, the version, or what is wrong with the command line. The library would print to std::cout, which
 /// loses write errors.
-int print_exit(const CLI::App& app, const CLI::ParseError& exit) {
+int print_exit(const CLI::App& app, const CLI::ParseError& exit, int wrong_usage) {
     std::ostringstream out;
     std::ostringstream err;
     const bool is_answer = app.exit(exit, out, err) == 0;
     print(out.str());
     base::write_all(STDERR_FILENO, err.str(), "standard error");
-    return is_answer ? 0 : kWrongUsage;
+    return is_answer ? 0 : wrong_usage;
 }
 
 /// Without root, directories that may not be read would look like an empty node.
@@ -293,10 +293,11 @@ int parse_and_run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& exit) {
-        return print_exit(app, exit);
+        return print_exit(app, exit, verify->parsed() ? kVerifyFailed : kWrongUsage);
     }
     for (const CLI::App* command : app.get_subcommands())
-        if (const int refused = refuse_extras(*command, fmt::format("help {}", command->get_name()))) return refused;
+        if (const int refused = refuse_extras(*command, fmt::format("help {}", command->get_name())))
+            return command == verify ? kVerifyFailed : refused;
     if (help->parsed()) return print_help(app, topic);
     if (ipam.parsed()) return run_ipam(ipam);
     for (const CLI::App* command : {state, gc, check, plan_command})

@@ -27,8 +27,6 @@ namespace {
 using verify::FoundEndpoint;
 using verify::Report;
 
-constexpr int kVerifyFailed = 3;
-
 void tell(const std::string& text) {
     base::write_all(STDERR_FILENO, fmt::format("{}\n", text), "standard error");
 }

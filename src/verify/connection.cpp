@@ -16,7 +16,7 @@ namespace rdmanet::verify {
 namespace {
 
 constexpr std::uint32_t kPacketNumbers = 0xffffff; // 24 bits
-constexpr std::uint8_t kAckTimeout = 16;           // 4.096 us * 2^16 = 0.27 s; eight tries of it
+constexpr std::uint8_t kAckTimeout = 17;           // 4.096 us * 2^17 = 0.54 s; eight tries of it
 constexpr std::uint8_t kRetries = 7;               // the most; for a receiver that is not ready it means "for ever"
 constexpr std::uint8_t kReceiverDelay = 12;        // 0.64 ms
 constexpr std::uint8_t kHops = 64;
@@ -187,21 +187,18 @@ void Connection::receive(unsigned bytes) {
 
 void Connection::write(unsigned bytes, unsigned count) {
     ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(outgoing()), .length = bytes, .lkey = region_->lkey};
-    std::array<ibv_send_wr, kChain> requests{};
-    count = std::min(count, kChain);
-    for (unsigned at = 0; at < count; ++at) {
-        ibv_send_wr& request = requests.at(at);
-        request.next = at + 1 < count ? &requests.at(at + 1) : nullptr;
-        request.sg_list = &piece;
-        request.num_sge = 1;
-        request.opcode = IBV_WR_RDMA_WRITE;
-        request.send_flags = at + 1 < count ? 0 : static_cast<unsigned>(IBV_SEND_SIGNALED);
-        request.wr.rdma.remote_addr = peer_.memory;
-        request.wr.rdma.rkey = peer_.key;
+    ibv_send_wr request{};
+    request.sg_list = &piece;
+    request.num_sge = 1;
+    request.opcode = IBV_WR_RDMA_WRITE;
+    request.wr.rdma.remote_addr = peer_.memory;
+    request.wr.rdma.rkey = peer_.key;
+    for (unsigned at = 1; at <= count; ++at) {
+        request.send_flags = at == count ? static_cast<unsigned>(IBV_SEND_SIGNALED) : 0U;
+        ibv_send_wr* bad = nullptr;
+        if (const int error = ::ibv_post_send(queue_.get(), &request, &bad); error != 0)
+            throw Failure(fmt::format("post a write request: {}", base::errno_text(error)), "look at `dmesg`");
     }
-    ibv_send_wr* bad = nullptr;
-    if (const int error = ::ibv_post_send(queue_.get(), requests.data(), &bad); error != 0)
-        throw Failure(fmt::format("post a write request: {}", base::errno_text(error)), "look at `dmesg`");
 }
 
 unsigned Connection::completed() {

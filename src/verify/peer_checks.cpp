@@ -23,6 +23,10 @@ Check check_kind(const Endpoint& here, const Endpoint& peer) {
         check.outcome = Outcome::failure;
         check.what = fmt::format("the GIDs are of {} and of {}", *here.address, *peer.address);
         check.cure = "give both networks addresses of one family";
+    } else if (!here.is_infiniband && here.address == peer.address && !here.is_same_as(peer)) {
+        check.outcome = Outcome::failure;
+        check.what = fmt::format("{} and {} have the same address {}", here, peer, *here.address);
+        check.cure = "let the networks share their \"ipam\" ranges, or give them different ones";
     }
     return check;
 }
