@@ -14,7 +14,7 @@ foreach(provider ${providers})
   string(APPEND script "ADDLIB ${RDMANET_PROVIDER_${provider}}\n")
 endforeach()
 set(script_file ${CMAKE_BINARY_DIR}/libverbs_all.mri)
-file(WRITE ${script_file} "${script}ADDLIB ${pkgcfg_lib_LIBIBVERBS_ibverbs}\nSAVE\nEND\n")
+file(CONFIGURE OUTPUT ${script_file} CONTENT "${script}ADDLIB ${pkgcfg_lib_LIBIBVERBS_ibverbs}\nSAVE\nEND\n" @ONLY)
 add_custom_command(OUTPUT ${all_verbs}
   COMMAND sh -c "'${CMAKE_AR}' -M <'${script_file}'"
   DEPENDS ${script_file} COMMENT "One archive of libibverbs and its providers" VERBATIM)

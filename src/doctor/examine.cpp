@@ -75,7 +75,8 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
     const Context context{.inventory = inventory,
                           .node = node,
                           .root = options.root,
-                          .pod = options.pod.empty() ? std::nullopt : std::optional(inventory::find_pod(inventory, options.pod))};
+                          .pod = options.pod.empty() ? std::nullopt
+                                                     : std::optional(inventory::find_pod(inventory, options.pod))};
     Report report{.checks = {}, .findings = {}, .unseen = inventory.unseen};
     Findings found;
     for (const auto& layer : all_layers())

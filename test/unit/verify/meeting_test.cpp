@@ -1,0 +1,117 @@
+#include "support/loopback.hpp"
+
+#include <rdmanet/verify/meeting.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace rdmanet;
+using namespace rdmanet::verify;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+
+namespace {
+
+base::Deadline long_from_now() {
+    return base::Deadline::in(120s);
+}
+
+base::IpAddress localhost() {
+    return *base::IpAddress::parse("127.0.0.1");
+}
+
+/// A server that waits in a thread of its own until a client with the token "secret" comes.
+class Waiting {
+public:
+    Waiting()
+        : meeting_(localhost(), 0), thread_([this] {
+              stream_ = meeting_.wait_for_client("secret", long_from_now(),
+                                                 [this](const std::string& why) { refused_.push_back(why); });
+          }) {}
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    ~Waiting() {
+        if (thread_.joinable()) (void)end();
+    }
+
+    [[nodiscard]] Peer peer() const { return {.address = localhost(), .port = meeting_.port()}; }
+    /// Comes as the right client, and returns the reasons for which others were refused.
+    std::vector<std::string> end() {
+        const base::UniqueFd stream = meet(peer(), "secret", long_from_now());
+        thread_.join();
+        return refused_;
+    }
+
+private:
+    Meeting meeting_;
+    base::UniqueFd stream_;
+    std::vector<std::string> refused_;
+    std::thread thread_;
+};
+
+} // namespace
+
+TEST_CASE("a client with the token is accepted, whoever came before") {
+    Waiting server;
+    CHECK_THROWS_WITH(meet(server.peer(), "secreT", long_from_now()), Contains("the token is not the server's"));
+    CHECK_THROWS_WITH(meet(server.peer(), "", long_from_now()), Contains("--server"));
+    (void)test::connect_to(server.peer().port); // and is gone
+    {
+        const base::UniqueFd stranger = test::connect_to(server.peer().port);
+        test::send_all(stranger.get(), "GET / HTTP/1.1\r\n\r\n");
+        char answer = 0;
+        CHECK(::read(stranger.get(), &answer, 1) <= 0); // it is not a client
+    }
+    {
+        const base::UniqueFd stranger = test::connect_to(server.peer().port);
+        test::send_all(stranger.get(), std::string(20000, 'x'));
+        char answer = 0;
+        CHECK(::read(stranger.get(), &answer, 1) <= 0);
+    }
+    {
+        const base::UniqueFd stranger = test::connect_to(server.peer().port);
+        test::send_all(stranger.get(), R"({"type":"hello","version":99,"token":"secret"})"
+                                       "\n");
+        std::string answer(200, '\0');
+        CHECK(::read(stranger.get(), answer.data(), answer.size()) > 0);
+        CHECK_THAT(answer, Contains("version 99"));
+    }
+    CHECK(server.end().size() == 6);
+}
+
+TEST_CASE("nobody waits for ever") {
+    const Meeting meeting(localhost(), 0);
+    CHECK_THROWS_AS(meeting.wait_for_client("secret", base::Deadline::in(1ms), [](const std::string&) {}),
+                    base::TimeoutError);
+    // It has never accepted the client.
+    CHECK_THROWS_WITH(meet({.address = localhost(), .port = meeting.port()}, "secret", base::Deadline::in(1ms)),
+                      Contains("says nothing"));
+    const test::Listener listener;
+    const std::uint16_t closed = listener.port();
+    listener.end();
+    CHECK_THROWS_WITH(meet({.address = localhost(), .port = closed}, "secret", long_from_now()),
+                      Contains("rdmanet verify --server"));
+}
+
+TEST_CASE("tokens differ, and are compared as a whole") {
+    CHECK(make_token().size() == 16);
+    CHECK(make_token() != make_token());
+    CHECK(is_same_token("abc", "abc"));
+    CHECK_FALSE(is_same_token("abc", "abd"));
+    CHECK_FALSE(is_same_token("ab", "abc"));
+    CHECK_FALSE(is_same_token("abcd", "abc"));
+}
+
+TEST_CASE("a peer is an address and a port") {
+    CHECK(Peer::parse("192.0.2.7:18515").to_string() == "192.0.2.7:18515");
+    CHECK(Peer::parse("[2001:db8::7]:1").to_string() == "[2001:db8::7]:1");
+    for (const char* wrong :
+         {"", "192.0.2.7", "192.0.2.7:", "192.0.2.7:0", "192.0.2.7:65536", ":1", "node:1", "2001:db8::7:1", "[]:1"}) {
+        INFO(wrong);
+        CHECK_THROWS_WITH(Peer::parse(wrong), Contains("--peer") && Contains("192.0.2.7:18515"));
+    }
+}
