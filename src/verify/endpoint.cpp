@@ -46,6 +46,15 @@ const Interface* find_interface(const Inventory& inventory, std::size_t place, c
     return all.empty() ? nullptr : all.front();
 }
 
+/// Link-local ones only if there are no others: programs want the pod's address.
+std::vector<base::IpAddress> usable_addresses(const Interface& interface) {
+    std::vector<base::IpAddress> global;
+    std::vector<base::IpAddress> link_local;
+    for (const base::IpPrefix& prefix : interface.addresses)
+        (prefix.address().is_link_local() ? link_local : global).push_back(prefix.address());
+    return global.empty() ? link_local : global;
+}
+
 class Examination {
 public:
     Examination(const Inventory& inventory, std::size_t place) : inventory_(inventory) {
@@ -146,9 +155,10 @@ private:
         if (interface.addresses.empty())
             return failed("gid", fmt::format("interface {} has no address, so it has no GID", end.interface),
                           "give the network an \"ipam\"");
-        for (const base::IpPrefix& prefix : interface.addresses)
+        const std::vector<base::IpAddress> addresses = usable_addresses(interface);
+        for (const base::IpAddress& address : addresses)
             for (const kernel::GidEntry& gid : interface.gids)
-                if (gid.address == prefix.address() && gid.type == kernel::GidType::roce_v2) {
+                if (gid.address == address && gid.type == kernel::GidType::roce_v2) {
                     end.address = gid.address;
                     end.gid_index = gid.index;
                     return passed("gid", fmt::format("index {}, {}, {}", gid.index, gid.type, gid.address));

@@ -12,13 +12,9 @@ namespace {
 
 constexpr std::chrono::seconds kSocketPatience{10};
 
-bool is_link_local(const base::IpAddress& address) {
-    return !address.is_v4() && address.value() >> 118U == 0x3fa; // fe80::/10
-}
-
 std::optional<base::IpAddress> address_on(kernel::Socket& socket, unsigned ifindex) {
     for (const kernel::Address& each : kernel::list_addresses(socket, ifindex))
-        if (!is_link_local(each.prefix.address())) return each.prefix.address();
+        if (!each.prefix.address().is_link_local()) return each.prefix.address();
     return std::nullopt;
 }
 

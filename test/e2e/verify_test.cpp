@@ -226,6 +226,8 @@ TEST_CASE("what keeps packets from the other pod is named", "[verify][sriov]") {
     shell("ip -n desk addr flush dev net1 scope global; ip -n desk addr add 10.71.0.1/24 dev net1");
     wait_for_gid(pair.desk);
     CHECK_THAT(faults("shop/till shop/desk"), Names("the same address 10.71.0.1", "shop/till net1", "shop/desk net1"));
+    shell("ip -n desk addr flush dev net1 scope global; ip -n desk addr add 10.71.0.2/24 brd + dev net1");
+    CHECK(pair.end() == "");
 }
 
 TEST_CASE("a test ends when its other end is killed", "[verify][sriov]") {

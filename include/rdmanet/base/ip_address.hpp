@@ -41,6 +41,8 @@ public:
     [[nodiscard]] std::size_t byte_count() const { return address_bits(family_) / 8; }
 
     [[nodiscard]] bool is_unspecified() const { return value_ == 0; }
+    /// In fe80::/10. An IPv4 address never is, although 169.254.0.0/16 is called so.
+    [[nodiscard]] bool is_link_local() const { return !is_v4() && value_ >> 118U == 0x3fa; }
 
     /// Canonical text (RFC 5952 for v6).
     [[nodiscard]] std::string to_string() const;

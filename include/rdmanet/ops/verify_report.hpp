@@ -12,7 +12,7 @@ enum class Colours : std::uint8_t { no, yes };
 
 /// The ends, what was measured, checks that did not pass, and a sentence with the verdict.
 [[nodiscard]] std::string to_text(const verify::Report& report, Colours colours);
-/// All of it, with every check. Rates in Gb/s, times in microseconds, sizes in bytes; fractions have up to three digits.
+/// All of it, with every check. Rates in Gb/s, times in microseconds, sizes in bytes; fractions have three digits.
 [[nodiscard]] std::string to_json(const verify::Report& report);
 
 /// 0 proven, 1 it works with warnings or too slowly, 2 it does not work.
