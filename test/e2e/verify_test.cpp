@@ -3,6 +3,7 @@
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
+#include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
@@ -154,6 +155,26 @@ TEST_CASE("children of one parent prove RDMA in shared mode", "[verify][rdma]") 
         CHECK(del(first) + del(second) == "");
         CHECK(node.difference() == "");
     }
+}
+
+TEST_CASE("pods on IPoIB children of two cards prove RDMA over InfiniBand", "[verify][ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    const Pod till("till");
+    const Pod desk("desk");
+    const UnchangedNode node;
+    const auto call = [&](const Pod& pod, unsigned card) {
+        return as_pod(call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(card),
+                                           "','pkey':'0x8001','rdma':true,", ipam("10.96.0.0/24"))),
+                      pod.name());
+    };
+    (void)add(call(till, 0));
+    (void)add(call(desk, 1));
+    CHECK(values("shop/till shop/desk", "[.verdict,.here.linkLayer,.peer.linkLayer,.here.device==.peer.device]") ==
+          "[\"proven\",\"InfiniBand\",\"InfiniBand\",false]\n");
+    CHECK(faults("shop/till") == "0\n");
+    CHECK(del(call(till, 0)) + del(call(desk, 1)) == "");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("a server and a client find each other by port and token", "[verify][sriov]") {
