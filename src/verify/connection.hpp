@@ -38,7 +38,7 @@ public:
     /// The first bytes of outgoing(). Each causes a completion.
     void send(unsigned bytes);
     void receive(unsigned bytes);
-    /// Writes `bytes` of outgoing() to the other end's incoming(), `count` times. Only the last one causes a completion.
+    /// Writes `bytes` of outgoing() to the other end's incoming(), `count` times. Only the last causes a completion.
     void write(unsigned bytes, unsigned count);
     /// Completions since the last call. Throws Failure if one of them is an error.
     [[nodiscard]] unsigned completed();

@@ -38,7 +38,7 @@ Check check_route(kernel::Socket& socket, const Endpoint& here, const Endpoint& 
         check.what = fmt::format("to {} by {}", *peer.address, here.interface);
         return check;
     }
-    // A queue pair with a GID sends by the GID's interface all the same (addr4_resolve(), drivers/infiniband/core/addr.c).
+    // A queue pair sends by its GID's interface all the same (addr4_resolve(), drivers/infiniband/core/addr.c).
     check.outcome = Outcome::warning;
     const auto link = route ? kernel::find_link(socket, route->ifindex) : std::nullopt;
     check.what = route ? fmt::format("packets to {} leave by {}, expected {}", *peer.address,

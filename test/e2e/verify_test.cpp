@@ -62,8 +62,8 @@ struct VfPair {
     }
 };
 
-/// A command in the background, with its output in /tmp/NAME.out, its progress in /tmp/NAME.err, and its exit status in
-/// /tmp/NAME.status when it has ended.
+/// A command in the background: output in /tmp/NAME.out, progress in /tmp/NAME.err, and when it has ended, its exit
+/// status in /tmp/NAME.status.
 void start(const std::string& name, const std::string& arguments) {
     // A shell without job control lets its background jobs ignore SIGINT.
     shell(concat("rm -f /tmp/", name, ".status; (env --default-signal=INT ", binary(), " verify ", arguments, kPatient,
