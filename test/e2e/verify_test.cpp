@@ -66,7 +66,7 @@ struct VfPair {
 /// status in /tmp/NAME.status.
 void start(const std::string& name, const std::string& arguments) {
     // A shell without job control lets its background jobs ignore SIGINT.
-    shell(concat("rm -f /tmp/", name, ".status; (env --default-signal=INT ", binary(), " verify ", arguments, kPatient,
+    shell(concat("rm -f /tmp/", name, ".*; (env --default-signal=INT ", binary(), " verify ", arguments, kPatient,
                  ">/tmp/", name, ".out 2>/tmp/", name, ".err & echo $! >/tmp/", name,
                  ".pid; wait $!; echo -n $? >/tmp/", name, ".new; mv /tmp/", name, ".new /tmp/", name,
                  ".status) >/dev/null 2>&1 &"));
