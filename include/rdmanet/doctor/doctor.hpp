@@ -5,6 +5,7 @@
 #include <rdmanet/inventory/inventory.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,7 +71,7 @@ struct Explanation {
     std::string_view checks; // identifiers, separated by blanks
 };
 /// All of them, for the documentation.
-[[nodiscard]] const std::vector<Explanation>& list_explanations();
+[[nodiscard]] std::span<const Explanation> list_explanations();
 /// Those whose parts are in `text`, in any case of letters.
 [[nodiscard]] std::vector<Explanation> explain(std::string_view text);
 
