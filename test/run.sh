@@ -243,6 +243,8 @@ stage_bench_guest() {
 	cat "$logs/bench_guest.log"
 	check bench_node test/bench/node.sh
 	cat "$logs/bench_node.log"
+	check bench_verify test/bench/verify.sh
+	cat "$logs/bench_verify.log"
 }
 
 # All programs for each kind of attachment. The everyday run takes one program each.

@@ -293,11 +293,11 @@ int parse_and_run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& exit) {
-        return print_exit(app, exit, verify->parsed() ? kVerifyFailed : kWrongUsage);
+        return print_exit(app, exit, verify->parsed() || doctor->parsed() ? kVerifyFailed : kWrongUsage);
     }
     for (const CLI::App* command : app.get_subcommands())
         if (const int refused = refuse_extras(*command, fmt::format("help {}", command->get_name())))
-            return command == verify ? kVerifyFailed : refused;
+            return command == verify || command == doctor ? kVerifyFailed : refused;
     if (help->parsed()) return print_help(app, topic);
     if (ipam.parsed()) return run_ipam(ipam);
     for (const CLI::App* command : {state, gc, check, plan_command})

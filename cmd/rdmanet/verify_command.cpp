@@ -10,6 +10,7 @@
 #include <rdmanet/doctor/doctor.hpp>
 #include <rdmanet/inventory/inventory.hpp>
 #include <rdmanet/json/writer.hpp>
+#include <rdmanet/ops/table.hpp>
 #include <rdmanet/ops/verify_report.hpp>
 #include <rdmanet/verify/meeting.hpp>
 #include <rdmanet/verify/verify.hpp>
@@ -28,7 +29,7 @@ using verify::FoundEndpoint;
 using verify::Report;
 
 void tell(const std::string& text) {
-    base::write_all(STDERR_FILENO, fmt::format("{}\n", text), "standard error");
+    base::write_all(STDERR_FILENO, fmt::format("{}\n", ops::printable(text)), "standard error");
 }
 
 /// Which of the four forms of the command it is must be clear.
@@ -40,6 +41,9 @@ void check_usage(const VerifyOptions& options) {
         throw base::Error(fmt::format("{} pods with {}: expected one, because the other end has the other", pods,
                                       options.server ? "--server" : "--peer"));
     if (pods == 0 || pods > 2) throw base::Error(fmt::format("{} pods: expected one or two, as NAMESPACE/POD", pods));
+    if (options.interfaces.size() > pods)
+        throw base::Error(fmt::format("{} times --interface with {}: expected at most one for each pod",
+                                      options.interfaces.size(), base::counted(pods, "pod", "pods")));
     if (!options.peer.empty() && options.token.empty())
         throw base::Error("--peer without --token: give the token that `rdmanet verify --server` prints");
     if (::geteuid() != 0)
@@ -153,8 +157,10 @@ CLI::App* add_verify_command(CLI::App& app, VerifyOptions& options) {
     command->add_flag("--server", options.server, "wait for the other end, and print what it needs");
     command->add_option("--peer", options.peer, "ADDRESS:PORT that --server prints on the other node");
     command->add_option("--token", options.token, "token that --server prints; with --server: use this one");
-    command->add_option("--interface", options.interfaces,
-                        "interface of the pod, if it has several with RDMA; for two pods: of each");
+    command
+        ->add_option("--interface", options.interfaces,
+                     "interface of the pod, if it has several with RDMA; for two pods: of each")
+        ->allow_extra_args(false); // it would take pods
     command->add_option("--listen", options.listen, "address for --server to listen on; default: all");
     command->add_option("--port", options.port, "TCP port for --server to listen on; default: any");
     command->add_option("--seconds", options.seconds, "longest time of the test")

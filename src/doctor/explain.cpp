@@ -81,7 +81,11 @@ constexpr Explanation kExplanations[] = {
     {"RDMA_CM_EVENT_UNREACHABLE", "the connection manager's packets do not arrive: check VLAN, route and MTU",
      "port-state mtu"},
     {"RDMA_CM_EVENT_REJECTED", "nobody listens on that port of the peer, or the peer refused", ""},
-    {"Message too long", "the PF has more VFs than an answer of the kernel can list: create fewer VFs", ""},
+    {"Message too long",
+     "a packet is larger than the MTU on its way; if ADD or `ip link` says it, the PF has more VFs than an answer of "
+     "the "
+     "kernel can list: create fewer VFs",
+     "mtu"},
     {"failed to set netns: device or resource busy",
      "the RDMA mode cannot change while other network namespaces exist: set it at boot", "mode-at-boot"},
     {"text file busy", "the plugin's binary was overwritten while it ran: copy it beside, then rename it", "plugin"},

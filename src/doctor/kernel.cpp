@@ -11,6 +11,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 
 namespace rdmanet::doctor {
 namespace {
@@ -98,9 +99,10 @@ void check_stack_origin(const Context& context, Findings& found) {
     const auto version = [&](std::string_view module) {
         return line_of(context.path(fmt::format("/sys/module/{}/version", module)));
     };
+    std::set<std::string_view> seen; // two drivers may have one RDMA driver
     for (const DriverPair& pair : kDrivers) {
         const std::string theirs = version(pair.rdma);
-        if (theirs.empty() || !exists(context.path("/sys/module/ib_core")) ||
+        if (theirs.empty() || !seen.insert(pair.rdma).second || !exists(context.path("/sys/module/ib_core")) ||
             exists(context.path("/sys/module/mlx_compat")))
             continue;
         found.warning(

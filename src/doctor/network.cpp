@@ -26,7 +26,7 @@ void check_parent_up(const Context& context, Findings& found) {
                     fmt::format("`ip link set {} up`, and let the node's network service do that at boot", net.name));
 }
 
-/// The RDMA MTU is the largest of 256, 512, ... 4096 bytes that fits with RoCE's headers (eth_mtu_int_to_enum(),
+/// The RDMA MTU is the largest of 256, 512, ... 4096 bytes that fits with RoCE's headers (iboe_get_mtu(),
 /// include/rdma/ib_addr.h).
 void check_mtu(const Context& context, Findings& found) {
     constexpr unsigned kHeaders = 96;
@@ -54,6 +54,12 @@ int sysctl_of(const Context& context, const std::string& interface, std::string_
     return std::max(value("all"), value(interface)); // the kernel takes the larger one (inetdevice.h, IN_DEV_MAXCONF)
 }
 
+/// Not for addresses of the node's other interfaces.
+bool answers_for_itself(const Context& context, const Interface& interface) {
+    return sysctl_of(context, interface.net.name, "arp_ignore") >= 1 &&
+           sysctl_of(context, interface.net.name, "arp_announce") >= 2;
+}
+
 /// Two interfaces in one subnet answer ARP for each other's addresses, and replies leave by either.
 void check_rails(const Context& context, Findings& found) {
     std::set<std::string> told;
@@ -66,8 +72,7 @@ void check_rails(const Context& context, Findings& found) {
                     if (address.family() != base::Family::v4 || address.network() != second.network() ||
                         address.length() != second.length())
                         continue;
-                    const bool is_safe = sysctl_of(context, one.net.name, "arp_ignore") >= 1 &&
-                                         sysctl_of(context, one.net.name, "arp_announce") >= 2;
+                    const bool is_safe = answers_for_itself(context, one) && answers_for_itself(context, other);
                     if (!is_safe && told.insert(fmt::format("{} {}", one.net.name, other.net.name)).second)
                         found.warning(one.net.name,
                                       fmt::format("{} and {} are both in {}/{}: each answers for the other's address",

@@ -142,19 +142,29 @@ void check_pod_memlock(const Context& context, Findings& found) {
     }
 }
 
+constexpr std::string_view kLibraries[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+                                           "/usr/lib"};
+
+bool has_library(const std::string& root, std::string_view name) {
+    return std::any_of(std::begin(kLibraries), std::end(kLibraries), [&](std::string_view directory) {
+        return exists(fmt::format("{}{}/{}", root, directory, name));
+    });
+}
+
+bool has_provider(const std::string& root) {
+    return std::any_of(std::begin(kLibraries), std::end(kLibraries), [&](std::string_view directory) {
+        return !names_in(fmt::format("{}{}/libibverbs", root, directory)).empty();
+    });
+}
+
 /// libibverbs loads libNAME-rdmav34.so for the driver from a directory of the image.
 void check_pod_provider(const Context& context, Findings& found) {
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
         if (interface.rdma_device.empty() || found.has_failed(subject)) return;
         for (const std::string& process : processes_of(context)) {
             const std::string root = fmt::format("{}/root", process);
-            if (!exists(fmt::format("{}/etc/libibverbs.d", root))) continue; // no libibverbs, or linked statically
-            bool any = false;
-            for (const char* directory :
-                 {"/usr/lib/x86_64-linux-gnu/libibverbs", "/usr/lib/aarch64-linux-gnu/libibverbs",
-                  "/usr/lib64/libibverbs", "/usr/lib/libibverbs"})
-                any = any || !names_in(root + directory).empty();
-            if (!any)
+            if (!has_library(root, "libibverbs.so.1")) continue; // or linked statically
+            if (!has_provider(root))
                 found.failure(subject,
                               fmt::format("the image of {} has libibverbs without a provider, so it finds no device",
                                           name_of_process(process)),
@@ -169,6 +179,8 @@ void check_pod_shm(const Context& context, Findings& found) {
     for (const std::string& process : processes_of(context)) {
         struct statvfs status {};
         if (::statvfs(fmt::format("{}/root/dev/shm", process).c_str(), &status) != 0) continue;
+        // A file system without blocks has no limit. Runtimes give the container "pause" another one than the others.
+        if (status.f_blocks == 0 || line_of(fmt::format("{}/comm", process)) == "pause") continue;
         if (static_cast<std::uint64_t>(status.f_blocks) * status.f_frsize > kDefault) continue;
         found.info(context.inventory.namespaces[*context.pod].to_string(),
                    fmt::format("/dev/shm of {} has 64 MiB or less, and NCCL needs more", name_of_process(process)),

@@ -48,10 +48,14 @@ void check_rdma_devices(const Context& context, Findings& found) {
 /// default is shared.
 RdmaNetnsMode mode_at_boot(const Context& context) {
     RdmaNetnsMode mode = RdmaNetnsMode::shared;
-    const auto read = [&](const std::string& text) {
-        if (text.find("netns_mode=0") != std::string::npos || text.find("netns_mode=N") != std::string::npos)
+    const auto read = [&](const std::string& text) { // kstrtobool(), lib/kstrtox.c; the last one counts
+        constexpr std::string_view kKey = "netns_mode=";
+        const std::size_t at = text.rfind(kKey);
+        if (at == std::string::npos) return;
+        const std::string value = base::to_lower(std::string_view(text).substr(at + kKey.size(), 2));
+        if (value.starts_with('0') || value.starts_with('n') || value.starts_with('f') || value == "of")
             mode = RdmaNetnsMode::exclusive;
-        if (text.find("netns_mode=1") != std::string::npos || text.find("netns_mode=Y") != std::string::npos)
+        if (value.starts_with('1') || value.starts_with('y') || value.starts_with('t') || value == "on")
             mode = RdmaNetnsMode::shared;
     };
     for (const char* directory : {"/usr/lib/modprobe.d", "/run/modprobe.d", "/etc/modprobe.d"})
@@ -59,8 +63,8 @@ RdmaNetnsMode mode_at_boot(const Context& context) {
             for (const std::string& line : lines_of(context.path(fmt::format("{}/{}", directory, file))))
                 if (file.ends_with(".conf") && line.starts_with("options ib_core ")) read(line);
     const std::string command_line = content_of(context.path("/proc/cmdline"));
-    if (const std::size_t at = command_line.find("ib_core.netns_mode="); at != std::string::npos)
-        read(command_line.substr(at + 8, 13));
+    if (const std::size_t at = command_line.rfind("ib_core.netns_mode="); at != std::string::npos)
+        read(command_line.substr(at, command_line.find_first_of(" \n", at) - at));
     return mode;
 }
 

@@ -7,6 +7,7 @@
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <linux/if.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -119,7 +120,10 @@ Side SideReader::read_host() {
     const bool is_here = kernel::Netns::current() == host_; // entering it would need rights even then
     Socket route = is_here ? Socket::open(kernel::Protocol::route, deadline)
                            : Socket::open_in(host_, kernel::Protocol::route, deadline);
-    auto rdma = is_here ? Socket::find_rdma(deadline) : Socket::find_rdma_in(host_, deadline);
+    // Opening a socket would load ib_core. Its directory exists also if it is part of the kernel.
+    const bool has_rdma = ::access(fmt::format("{}/module/ib_core", roots_.sysfs).c_str(), F_OK) == 0;
+    std::optional<Socket> rdma;
+    if (has_rdma) rdma = is_here ? Socket::find_rdma(deadline) : Socket::find_rdma_in(host_, deadline);
     Side side{.links = read_links(route, roots_.sysfs, 0),
               .rdma = {},
               .rdma_sysfs = fmt::format("{}/class/infiniband", roots_.sysfs)};

@@ -48,7 +48,7 @@ std::string text_of(const Finding& finding) {
     std::string text = fmt::format("{} {}{}: {}\n", finding.severity, finding.check,
                                    finding.subject.empty() ? "" : fmt::format(" {}", printable(finding.subject)),
                                    printable(finding.what));
-    if (!finding.cure.empty()) text += fmt::format("  cure: {}\n", finding.cure);
+    if (!finding.cure.empty()) text += fmt::format("  cure: {}\n", printable(finding.cure));
     return text;
 }
 
@@ -59,7 +59,7 @@ std::string to_text(const Report& report, Detail detail) {
     for (const Severity severity : {Severity::failure, Severity::warning, Severity::unknown, Severity::info})
         for (const Finding& finding : report.findings)
             if (finding.severity == severity) text += text_of(finding);
-    for (const std::string& what : report.unseen) text += fmt::format("not seen: {}\n", what);
+    for (const std::string& what : report.unseen) text += fmt::format("not seen: {}\n", printable(what));
     return text + fmt::format("{}: {}, {}, {} ok, {} not looked at\n",
                               base::counted(report.checks.size(), "check", "checks"),
                               base::counted(count(report, Severity::failure), "failure", "failures"),

@@ -30,7 +30,7 @@ std::string mode_text(const Inventory& inventory) {
 }
 
 Row function_header(Columns columns) {
-    Row row{"FUNCTION", "ROLE", "DRIVER", "INTERFACE", "LINK", "SPEED", "RDMA DEVICE", "RDMA PORT", "NUMA", "WHERE"};
+    Row row{"FUNCTION", "ROLE", "DRIVER", "INTERFACE", "LINK", "SPEED", "RDMA DEVICE", "PORT STATE", "NUMA", "WHERE"};
     if (columns == Columns::wide) append(row, {"ID", "PCIE", "FIRMWARE", "LINK LAYER", "RATE", "MASTER", "GPUS"});
     return row;
 }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rdmanet::ops {
 namespace {
 
@@ -34,7 +36,8 @@ std::string speed_text(double rate) {
 
 unsigned percent_of(double part, double whole) {
     constexpr double kHundred = 100;
-    return whole > 0 ? static_cast<unsigned>(part * kHundred / whole) : 0;
+    constexpr double kMost = 1e6; // the other end says what it likes
+    return whole > 0 ? static_cast<unsigned>(std::clamp(part * kHundred / whole, 0.0, kMost)) : 0;
 }
 
 std::string table_of_ends(const verify::Report& report) {
@@ -76,8 +79,8 @@ std::string table_of_tests(const verify::Report& report) {
 }
 
 std::string text_of_check(const Check& check) {
-    return fmt::format("{} {} {}: {}\n  cure: {}\n", check.outcome, check.id, printable(check.subject), check.what,
-                       check.cure);
+    return fmt::format("{} {} {}: {}\n  cure: {}\n", check.outcome, check.id, printable(check.subject),
+                       printable(check.what), printable(check.cure));
 }
 
 std::string_view proves(Scope scope) {
@@ -161,8 +164,8 @@ std::string to_text(const verify::Report& report, Colours colours) {
     for (const Check& check : report.checks)
         if (check.outcome != verify::Outcome::ok) text += text_of_check(check);
     if (report.cause)
-        text +=
-            fmt::format("failure {}: {}\n  cure: {}\n", report.cause->stage, report.cause->what, report.cause->cure);
+        text += fmt::format("failure {}: {}\n  cure: {}\n", report.cause->stage, printable(report.cause->what),
+                            printable(report.cause->cure));
     return text + fmt::format("{}: {}\n", verdict_text(report.verdict(), colours), sentence_of(report));
 }
 

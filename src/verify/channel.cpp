@@ -64,8 +64,14 @@ std::string Channel::read_line(const base::Deadline& deadline) {
         if (read_.size() > kLongestLine)
             throw Failure(fmt::format("a message of the other end has more than {} bytes", kLongestLine),
                           "connect to the port that `rdmanet verify --server` prints");
+        // Up to the end of the line and not beyond: what follows may be for another owner of the stream.
         char buffer[1024];
-        const ssize_t count = ::recv(fd_.get(), buffer, sizeof buffer, 0);
+        ssize_t count = ::recv(fd_.get(), buffer, sizeof buffer, MSG_PEEK);
+        if (count > 0) {
+            const std::size_t end = std::string_view(buffer, static_cast<std::size_t>(count)).find('\n');
+            count =
+                ::recv(fd_.get(), buffer, end == std::string_view::npos ? static_cast<std::size_t>(count) : end + 1, 0);
+        }
         if (count > 0)
             read_.append(buffer, static_cast<std::size_t>(count));
         else if (count == 0)

@@ -23,7 +23,7 @@ public:
     /// Something has come: a message, which is a failure in a stage without messages, or the end of the stream.
     [[nodiscard]] bool has_news() const;
 
-    /// The stream for another owner. Bytes of it that were read are lost, so only between messages.
+    /// The stream for another owner, who gets every message that was not received here.
     [[nodiscard]] base::UniqueFd release() && { return std::move(fd_); }
 
 private:
@@ -31,7 +31,7 @@ private:
     void wait_for(short events, const base::Deadline& deadline) const;
 
     base::UniqueFd fd_;
-    std::string read_; // bytes behind the last line
+    std::string read_; // the beginning of a line
 };
 
 } // namespace rdmanet::verify

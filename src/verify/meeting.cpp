@@ -176,6 +176,8 @@ UniqueFd Meeting::wait_for_client(std::string_view token, const base::Deadline& 
                                   const std::function<void(const std::string&)>& refused) const {
     while (is_ready(fd_.get(), POLLIN, deadline)) {
         UniqueFd client(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!client && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+            throw SystemError("accept a client", errno);
         if (!client) continue; // it has gone already
         try {
             if (auto admitted = admit(std::move(client), token, deadline.at_most(kGreeting)))

@@ -18,19 +18,26 @@ public:
     void wait_until(const Done& done) {
         // Yielding the processor instead would let other programs decide about the latency.
         for (unsigned turns = 1; !done(); ++turns)
-            if (turns % kTurnsPerLook == 0) look();
+            if (turns % kTurnsPerLook == 0 && !look(done)) return;
     }
 
 private:
     static constexpr unsigned kTurnsPerLook = 4096; // about a tenth of a millisecond, in which a look costs little
 
-    void look() {
-        // A stage has no messages, so this one is a failure, or not a message at all.
-        if (channel_.has_news()) (void)channel_.receive("failed", deadline_);
+    /// Whether to wait on.
+    template <class Done>
+    bool look(const Done& done) {
+        // A stage has no messages, so this one is a failure, or not a message at all. But if this end has finished
+        // the stage by now, it is one of the next stage.
+        if (channel_.has_news()) {
+            if (done()) return false;
+            (void)channel_.receive("failed", deadline_);
+        }
         if (deadline_.passed())
             throw Failure("no packet of the other end has come in time",
                           "`ping` the other pod's address, check VLAN and MTU of the switches, or give more time with "
                           "`--seconds`");
+        return true;
     }
 
     Channel& channel_;

@@ -294,7 +294,8 @@ TEST_CASE("the doctor changes nothing, and its exit status is that of the worst 
     CHECK(status("") == "2");
     stage.pod.run(concat("ip link set ", stage.vfs.netdev(1), " netns 1"));
     CHECK(status("--pod nobody/nowhere") == "3");
-    CHECK(status("--no-such-option") == "2");
+    CHECK(status("--no-such-option") == "3");
+    CHECK(status("argument") == "3");
     CHECK(stage.node.difference() == "");
 }
 

@@ -86,6 +86,20 @@ void kill_one(const std::string& name, const std::string& signal) {
     shell(concat("kill -", signal, " $(cat /tmp/", name, ".pid)"));
 }
 
+/// Packets to the PF's devices take long until the end of the scope, so that a test goes on until it is ended.
+class SlowPackets {
+public:
+    explicit SlowPackets(const std::string& pf) : file_(concat("/sys/kernel/debug/simrnic/", pf, "/rdma_delay_ms")) {
+        shell(concat("echo 200 >", file_));
+    }
+    SlowPackets(const SlowPackets&) = delete;
+    SlowPackets& operator=(const SlowPackets&) = delete;
+    ~SlowPackets() { (void)succeeds(concat("echo 0 >", file_)); }
+
+private:
+    std::string file_;
+};
+
 /// Of 10.71.0.1, with RoCE v2, which comes last.
 void wait_for_gid(const Pod& pod) {
     wait_until(concat("ip netns exec ", pod.name(),
@@ -127,6 +141,7 @@ TEST_CASE("a device proves itself to itself, and says that this is less", "[veri
     NEEDS_VFS();
     const VfPair pair;
     CHECK(values("shop/till", "[.verdict,.scope,.here==.peer]") == "[\"proven\",\"device\",true]\n");
+    CHECK(values("shop/till --interface net1 shop/desk", ".scope") == "node\n");
     CHECK_THAT(verify("shop/till"), Contains("no way to another pod"));
     CHECK_THAT(verify("/run/netns/till"), Contains("shop/till"));
     // As in a container: the pod is where the process is.
@@ -254,13 +269,14 @@ TEST_CASE("what keeps packets from the other pod is named", "[verify][sriov]") {
 TEST_CASE("a test ends when its other end is killed", "[verify][sriov]") {
     NEEDS_VFS();
     const VfPair pair;
+    const SlowPackets slow(pair.vfs.pf());
     shell("ip link set lo up");
     start("server", "--server shop/till --listen 127.0.0.1");
     start("client", invitation("shop/desk"));
-    wait_for("client", "^bandwidth");
+    wait_for("client", "^ping");
     kill_one("server", "KILL");
     CHECK(status_of("client") == "2");
-    CHECK_THAT(shell("cat /tmp/client.out"), Names("failed", "bandwidth", "has ended"));
+    CHECK_THAT(shell("cat /tmp/client.out"), Names("failure ping", "has ended"));
     CHECK(status_of("server") == "137");
     CHECK(pair.end() == "");
 }
@@ -270,8 +286,9 @@ TEST_CASE("signals end a test at once, and it leaves nothing", "[verify][sriov]"
     const VfPair pair;
     for (const char* signal : {"INT", "TERM", "KILL"}) {
         INFO(signal);
+        const SlowPackets slow(pair.vfs.pf());
         start("pair", "shop/till shop/desk");
-        wait_for("pair", "^bandwidth");
+        wait_for("pair", "^ping");
         kill_one("pair", signal);
         CHECK(status_of("pair") == (std::string(signal) == "INT"    ? "130"
                                     : signal == std::string("TERM") ? "143"
@@ -294,6 +311,7 @@ TEST_CASE("verify itself fails with exit status 3", "[verify]") {
     CHECK_THAT(failure("a/b --server --peer 127.0.0.1:1"), Names("--server", "--peer", "3"));
     CHECK_THAT(failure("a/b c/d --server"), Names("2 pods", "3"));
     CHECK_THAT(failure("a/b --seconds 0"), Names("--seconds", "3"));
+    CHECK_THAT(failure("a/b --interface net1 --interface net2"), Names("2 times --interface", "1 pod", "3"));
     CHECK_THAT(failure("--no-such-option a/b"), Names("--no-such-option", "3"));
     const Pod pod("pod");
     CHECK_THAT(failure("/run/netns/pod --peer nowhere --token x"), Names("no interface", "2"));

@@ -83,6 +83,19 @@ TEST_CASE("a client with the token is accepted, whoever came before") {
     CHECK(server.end().size() == 6);
 }
 
+TEST_CASE("a message that comes right behind the welcome is not lost") {
+    const test::Listener server;
+    base::UniqueFd stream;
+    std::thread client(
+        [&] { stream = meet({.address = localhost(), .port = server.port()}, "secret", long_from_now()); });
+    const base::UniqueFd accepted = server.accept();
+    test::send_all(accepted.get(), "{\"type\":\"welcome\"}\n{\"type\":\"end\"}\n");
+    client.join();
+    char next[20] = {};
+    CHECK(::recv(stream.get(), next, sizeof next, MSG_WAITALL | MSG_DONTWAIT) == 15);
+    CHECK(std::string(next) == "{\"type\":\"end\"}\n");
+}
+
 TEST_CASE("nobody waits for ever") {
     const Meeting meeting(localhost(), 0);
     CHECK_THROWS_AS(meeting.wait_for_client("secret", base::Deadline::in(1ms), [](const std::string&) {}),
