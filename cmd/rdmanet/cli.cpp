@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include <sstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -250,6 +251,28 @@ int run_ipam(const IpamCommand& ipam) {
     return verb->run();
 }
 
+/// For these, 2 says what they found.
+int status_of_wrong_usage(CLI::App& app) {
+    const bool is_diagnosis = find_subcommand(app, "doctor")->parsed() || find_subcommand(app, "verify")->parsed();
+    return is_diagnosis ? kVerifyFailed : kWrongUsage;
+}
+
+/// The exit status if the command line is wrong, or if help is all that it asks for.
+std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+    for (CLI::App* each : subcommands_of(app)) each->allow_extras();
+    if (argc > 1 && argv[1][0] != '-' && find_subcommand(app, argv[1]) == nullptr)
+        return refuse_subcommand(app, argv[1]);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& exit) {
+        return print_exit(app, exit, status_of_wrong_usage(app));
+    }
+    for (const CLI::App* command : app.get_subcommands())
+        if (refuse_extras(*command, fmt::format("help {}", command->get_name())) != 0)
+            return status_of_wrong_usage(app);
+    return std::nullopt;
+}
+
 int parse_and_run(int argc, char** argv) {
     CLI::App app(kDescription, "rdmanet");
     app.require_subcommand(1);
@@ -287,17 +310,7 @@ int parse_and_run(int argc, char** argv) {
     CLI::App* help = app.add_subcommand("help", "show this help, or that of a subcommand");
     help->add_option("SUBCOMMAND", topic);
 
-    for (CLI::App* each : subcommands_of(app)) each->allow_extras();
-    if (argc > 1 && argv[1][0] != '-' && find_subcommand(app, argv[1]) == nullptr)
-        return refuse_subcommand(app, argv[1]);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& exit) {
-        return print_exit(app, exit, verify->parsed() || doctor->parsed() ? kVerifyFailed : kWrongUsage);
-    }
-    for (const CLI::App* command : app.get_subcommands())
-        if (const int refused = refuse_extras(*command, fmt::format("help {}", command->get_name())))
-            return command == verify || command == doctor ? kVerifyFailed : refused;
+    if (const auto status = parse(app, argc, argv)) return *status;
     if (help->parsed()) return print_help(app, topic);
     if (ipam.parsed()) return run_ipam(ipam);
     for (const CLI::App* command : {state, gc, check, plan_command})
