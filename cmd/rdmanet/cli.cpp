@@ -25,8 +25,8 @@
 
 #include <unistd.h>
 
-#include <sstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>

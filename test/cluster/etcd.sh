@@ -41,6 +41,16 @@ make_cluster() {
 	for ((i = members; i < 2 * members; i++)); do printf 'http://%s:%s\n' "$(address)" "${ports[i]}"; done >"$dir/peers"
 }
 
+# wait_until_free URL: a member that was killed keeps its ports until the kernel has ended it.
+wait_until_free() {
+	local i
+	for ((i = 0; i < 1200; i++)); do
+		[[ -n $(ss -Hltn src "${1#*://}") ]] || return 0
+		sleep 0.1
+	done
+	fail "$1 is still in use"
+}
+
 # start_member DIR NUMBER
 start_member() {
 	local dir number=$2 etcd peers url peer cluster='' i options=()
@@ -51,6 +61,7 @@ start_member() {
 	url=$(sed -n "${number}p" "$dir/endpoints") peer=${peers[number - 1]}
 	[[ $url != https:* ]] || options=(--cert-file "$dir/server.crt" --key-file "$dir/server.key" --client-cert-auth
 		--trusted-ca-file "$dir/ca.crt")
+	wait_until_free "$url" && wait_until_free "$peer"
 	mkdir -p "$dir/$number"
 	chmod 700 "$dir/$number"
 	# Short enough that a new leader is there soon, long enough for a machine with too much to do.
