@@ -233,6 +233,7 @@ int refuse_extras(const CLI::App& command, const std::string& name) {
 CLI::App* add_gc_command(CLI::App& app, Options& options) {
     CLI::App* gc = app.add_subcommand("gc", "remove what dead pods left behind");
     add_common_options(*gc, options);
+    gc->footer("Example: rdmanet gc --dry-run");
     gc->add_flag("--dry-run", options.dry_run, "only print what would be removed");
     gc->add_option("--forget", options.forget,
                    "drop the record of one attachment, or an unreadable record by its file's name, and release its "
@@ -284,12 +285,14 @@ int parse_and_run(int argc, char** argv) {
     CLI::App* state =
         app.add_subcommand("state", "show attachments, RDMA devices and leases: who holds what on this node");
     add_common_options(*state, options);
+    state->footer("Example: rdmanet state -o json");
 
     CLI::App* gc = add_gc_command(app, options);
 
     CLI::App* check = app.add_subcommand(
         "check", "compare every attachment of this node with the kernel; exit status 1 if anything differs");
     add_common_options(*check, options);
+    check->footer("Example: rdmanet check -o json");
 
     DoctorOptions doctor_options;
     const CLI::App* doctor = add_doctor_command(app, doctor_options);
@@ -303,6 +306,7 @@ int parse_and_run(int argc, char** argv) {
     PlanOptions plan_options;
     CLI::App* plan_command = add_plan_command(app, plan_options);
     add_common_options(*plan_command, options);
+    plan_command->footer("Example: rdmanet plan nad.yaml --device 0000:3b:00.2");
 
     IpamCommand ipam(app);
 

@@ -22,6 +22,7 @@ CLI::App* add_inventory_command(CLI::App& app, InventoryOptions& options) {
     command->add_option("--root", options.root, "where the host's / is mounted, in a container");
     command->add_option("--state-dir", options.state_directory, "directory of rdmanet's records, on the host")
         ->capture_default_str();
+    command->footer("Example: rdmanet inventory -o wide");
     return command;
 }
 
