@@ -54,7 +54,8 @@ void check_usage(const VerifyOptions& options) {
 std::vector<verify::Check> check_containers(const inventory::Inventory& inventory, const attach::Node& node,
                                             const std::string& pod) {
     std::vector<verify::Check> checks;
-    for (const doctor::Finding& finding : doctor::examine(inventory, node, {.root = {}, .pod = pod}).findings)
+    const doctor::Report report = doctor::examine(inventory, node, {.root = {}, .pod = pod, .pod_only = true});
+    for (const doctor::Finding& finding : report.findings)
         if (finding.check == "pod-device-files" || finding.check == "pod-memlock")
             checks.push_back({.id = finding.check,
                               .subject = finding.subject,

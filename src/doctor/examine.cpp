@@ -81,7 +81,8 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
     Findings found;
     for (const auto& layer : all_layers())
         for (const Check& check : layer)
-            if (check.info.layer != Layer::pod || context.pod) report.checks.push_back(run(check, context, found));
+            if (check.info.layer == Layer::pod ? context.pod.has_value() : !options.pod_only)
+                report.checks.push_back(run(check, context, found));
     report.findings = found.all();
     return report;
 }

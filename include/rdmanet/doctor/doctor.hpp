@@ -57,8 +57,9 @@ struct Report {
 };
 
 struct Options {
-    std::string root{}; // where the host's "/" is mounted; empty: here
-    std::string pod{};  // "NAMESPACE/NAME", or the path of a network namespace: look at this pod, too
+    std::string root{};    // where the host's "/" is mounted; empty: here
+    std::string pod{};     // "NAMESPACE/NAME", or the path of a network namespace: look at this pod, too
+    bool pod_only = false; // leave the node out
 };
 
 /// Runs all checks. Changes nothing, loads no module, and sends nothing. Throws base::Error if the pod is not found.
