@@ -255,7 +255,7 @@ int run_ipam(const IpamCommand& ipam) {
 /// For these, 2 says what they found.
 int status_of_wrong_usage(CLI::App& app) {
     const bool is_diagnosis = find_subcommand(app, "doctor")->parsed() || find_subcommand(app, "verify")->parsed();
-    return is_diagnosis ? kVerifyFailed : kWrongUsage;
+    return is_diagnosis ? kDiagnosisFailed : kWrongUsage;
 }
 
 /// The exit status if the command line is wrong, or if help is all that it asks for.

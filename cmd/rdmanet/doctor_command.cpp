@@ -64,13 +64,12 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
 }
 
 int run_doctor(const DoctorOptions& options) {
-    constexpr int kFailed = 3;
     if (options.explain->parsed()) return explain(options.text);
     try {
         return examine(options);
     } catch (const base::Error& error) {
         base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}\n", error.what()), "standard error");
-        return kFailed;
+        return kDiagnosisFailed;
     }
 }
 

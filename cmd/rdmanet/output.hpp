@@ -13,6 +13,10 @@ void add_output_options(CLI::App& command, bool& json);
 /// The reader of the output ended, as `head` does. It has seen enough, so no message is printed.
 struct NobodyReads {};
 
+/// Exit status of `doctor` and `verify` if the command itself has failed, also for wrong usage: 2 says that RDMA does
+/// not work.
+constexpr int kDiagnosisFailed = 3;
+
 /// Prints to standard output. Throws NobodyReads or SystemError.
 void print(const std::string& text);
 

@@ -191,7 +191,7 @@ int run_verify(const VerifyOptions& options) {
         return ops::exit_status_of(report);
     } catch (const base::Error& error) {
         tell(fmt::format("rdmanet: {}", error.what()));
-        return kVerifyFailed;
+        return kDiagnosisFailed;
     }
 }
 

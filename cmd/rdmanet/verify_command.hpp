@@ -11,9 +11,6 @@
 
 namespace rdmanet::cmd {
 
-/// Exit status if verify itself has failed, also for wrong usage: 2 says that RDMA does not work.
-constexpr int kVerifyFailed = 3;
-
 struct VerifyOptions {
     std::vector<std::string> pods;
     bool server = false;

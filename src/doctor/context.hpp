@@ -37,9 +37,6 @@ public:
     void info(const std::string& subject, const std::string& what, const std::string& cure = {}) {
         add(Severity::info, subject, what, cure);
     }
-    void unknown(const std::string& subject, const std::string& what, const std::string& cure) {
-        add(Severity::unknown, subject, what, cure);
-    }
 
     /// Whether an earlier check has found why the subject cannot work.
     [[nodiscard]] bool has_failed(const std::string& subject) const {

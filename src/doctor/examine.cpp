@@ -51,7 +51,6 @@ std::string_view to_string(Layer layer) {
 std::string_view to_string(Severity severity) {
     switch (severity) {
     case Severity::info: return "info";
-    case Severity::unknown: return "unknown";
     case Severity::warning: return "warning";
     case Severity::failure: break;
     }

@@ -2,14 +2,15 @@
 #include "checks.hpp"
 #include "files.hpp"
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/unique_fd.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <rdmanet/base/unique_fd.hpp>
-
 #include <array>
+#include <cerrno>
 #include <map>
 #include <set>
 
@@ -126,10 +127,7 @@ std::string driver_of_message(std::string_view line) {
 void check_kernel_log(const Context& context, Findings& found) {
     constexpr std::size_t kMany = 200; // in the ring, which holds some minutes of a flood
     const base::UniqueFd log(::open(context.path("/dev/kmsg").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!log) {
-        found.unknown("", "the kernel's log may not be read", "run it as root on the node");
-        return;
-    }
+    if (!log) throw base::SystemError("open /dev/kmsg", errno);
     std::map<std::string, std::size_t> counts;
     std::array<char, 8192> buffer;
     for (ssize_t size = 0;

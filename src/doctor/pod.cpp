@@ -1,6 +1,7 @@
 // One pod, seen from the node.
 #include "checks.hpp"
 #include "files.hpp"
+#include "processes.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/netns.hpp>
@@ -22,21 +23,17 @@ void for_each_interface(const Context& context, const Visit& visit) {
         if (interface.net.place == *context.pod) visit(interface, subject_of_interface(context, interface));
 }
 
-/// Directories in /proc of the processes in the pod's network namespace. The pause container is one of them.
+/// The processes in the pod's network namespace. The pause container's is one of them.
 std::vector<std::string> processes_of(const Context& context) {
-    std::vector<std::string> found;
+    std::vector<std::string> found = list_processes(context);
     const std::string wanted = fmt::format("net:[{}]", context.inventory.namespaces[*context.pod].inode);
-    for (const std::string& name : names_in(context.path("/proc"))) {
-        if (name.empty() || name.front() < '0' || name.front() > '9') continue;
-        std::string process = context.path(fmt::format("/proc/{}", name));
-        if (link_target_of(fmt::format("{}/ns/net", process)) == wanted) found.push_back(std::move(process));
-    }
+    std::erase_if(
+        found, [&](const std::string& process) { return link_target_of(fmt::format("{}/ns/net", process)) != wanted; });
     return found;
 }
 
 std::string name_of_process(const std::string& process) {
-    return fmt::format("process {} ({})", process.substr(process.rfind('/') + 1),
-                       line_of(fmt::format("{}/comm", process)));
+    return fmt::format("process {} ({})", process.substr(process.rfind('/') + 1), program_of(process));
 }
 
 void check_pod_interface(const Context& context, Findings& found) {
@@ -90,9 +87,9 @@ void check_pod_gids(const Context& context, Findings& found) {
 
 /// Containers need the RDMA device's files in their own /dev. A device plugin gives them.
 void check_pod_files(const Context& context, Findings& found) {
+    const std::vector<std::string> processes = processes_of(context);
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
         if (interface.files.empty() || found.has_failed(subject)) return;
-        const std::vector<std::string> processes = processes_of(context);
         const std::string& file = interface.files.front();
         const bool any = std::any_of(processes.begin(), processes.end(), [&](const std::string& process) {
             return exists(fmt::format("{}/root/dev/infiniband/{}", process, file));
@@ -116,27 +113,16 @@ bool may_lock(const std::string& process) {
     return false;
 }
 
-std::uint64_t soft_limit_of(const std::string& process) {
-    constexpr std::string_view kLine = "Max locked memory";
-    for (const std::string& line : lines_of(fmt::format("{}/limits", process)))
-        if (line.starts_with(kLine)) {
-            const std::size_t begin = line.find_first_not_of(' ', kLine.size());
-            const std::string limit = line.substr(begin, line.find(' ', begin) - begin);
-            return base::parse_integer<std::uint64_t>(limit).value_or(UINT64_MAX); // "unlimited"
-        }
-    return UINT64_MAX;
-}
-
 void check_pod_memlock(const Context& context, Findings& found) {
     constexpr std::uint64_t kLittle = 64ULL << 20U; // perftest fails at 1 MiB, NCCL needs some ten MiB
     for (const std::string& process : processes_of(context)) {
-        const std::uint64_t limit = soft_limit_of(process);
-        if (limit >= kLittle || may_lock(process) || line_of(fmt::format("{}/comm", process)) == "pause") continue;
+        const auto limit = locked_memory_of(process);
+        if (!limit || *limit >= kLittle || may_lock(process) || program_of(process) == "pause") continue;
         found.failure(
             context.inventory.namespaces[*context.pod].to_string(),
             fmt::format("{} can lock {} bytes of memory and has no CAP_IPC_LOCK, so larger registrations fail with "
                         "\"Cannot allocate memory\"",
-                        name_of_process(process), limit),
+                        name_of_process(process), *limit),
             "add the capability IPC_LOCK to the container and run it as root, or raise the runtime's LimitMEMLOCK");
         return;
     }
@@ -159,9 +145,10 @@ bool has_provider(const std::string& root) {
 
 /// libibverbs loads libNAME-rdmav34.so for the driver from a directory of the image.
 void check_pod_provider(const Context& context, Findings& found) {
+    const std::vector<std::string> processes = processes_of(context);
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
         if (interface.rdma_device.empty() || found.has_failed(subject)) return;
-        for (const std::string& process : processes_of(context)) {
+        for (const std::string& process : processes) {
             const std::string root = fmt::format("{}/root", process);
             if (!has_library(root, "libibverbs.so.1")) continue; // or linked statically
             if (!has_provider(root))
@@ -180,7 +167,7 @@ void check_pod_shm(const Context& context, Findings& found) {
         struct statvfs status {};
         if (::statvfs(fmt::format("{}/root/dev/shm", process).c_str(), &status) != 0) continue;
         // A file system without blocks has no limit. Runtimes give the container "pause" another one than the others.
-        if (status.f_blocks == 0 || line_of(fmt::format("{}/comm", process)) == "pause") continue;
+        if (status.f_blocks == 0 || program_of(process) == "pause") continue;
         if (static_cast<std::uint64_t>(status.f_blocks) * status.f_frsize > kDefault) continue;
         found.info(context.inventory.namespaces[*context.pod].to_string(),
                    fmt::format("/dev/shm of {} has 64 MiB or less, and NCCL needs more", name_of_process(process)),

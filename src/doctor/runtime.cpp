@@ -1,12 +1,14 @@
 // Container runtime, plugin directory, and rdmanet's own records.
 #include "checks.hpp"
 #include "files.hpp"
+#include "processes.hpp"
 
 #include <rdmanet/attach/check_node.hpp>
 #include <rdmanet/attach/pod_view.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 namespace rdmanet::doctor {
 namespace {
@@ -25,6 +27,9 @@ void check_plugin(const Context& context, Findings& found) {
             if (empty_directory.empty()) empty_directory = directory;
             continue;
         }
+        if (::access(plugin.c_str(), X_OK) != 0)
+            found.failure("", fmt::format("{}/rdmanet is not executable", directory),
+                          fmt::format("`chmod 755 {}/rdmanet`", directory));
         struct statvfs status {};
         if (::statvfs(plugin.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0)
             found.failure("", fmt::format("{}/rdmanet is on a file system that is mounted noexec", directory),
@@ -36,28 +41,15 @@ void check_plugin(const Context& context, Findings& found) {
                       fmt::format("copy it there: `install -m 755 rdmanet {}/rdmanet`", empty_directory));
 }
 
-/// The limit that containers inherit (proc(5), /proc/PID/limits): "Max locked memory  8388608  8388608  bytes".
-std::string locked_memory_of(const std::string& process) {
-    constexpr std::string_view kLine = "Max locked memory";
-    for (const std::string& line : lines_of(fmt::format("{}/limits", process)))
-        if (line.starts_with(kLine)) {
-            const std::size_t begin = line.find_first_not_of(' ', kLine.size());
-            return line.substr(begin, line.find(' ', begin) - begin);
-        }
-    return {};
-}
-
 void check_memlock(const Context& context, Findings& found) {
-    for (const std::string& name : names_in(context.path("/proc"))) {
-        if (name.empty() || name.front() < '0' || name.front() > '9') continue;
-        const std::string process = context.path(fmt::format("/proc/{}", name));
-        const std::string program = line_of(fmt::format("{}/comm", process));
+    for (const std::string& process : list_processes(context)) {
+        const std::string program = program_of(process);
         if (program != "containerd" && program != "crio") continue;
-        const std::string limit = locked_memory_of(process);
-        if (limit.empty() || limit == "unlimited") continue;
+        const auto limit = locked_memory_of(process);
+        if (!limit) continue;
         found.info(
             "",
-            fmt::format("{} runs with a limit of {} bytes of locked memory, which containers inherit", program, limit),
+            fmt::format("{} runs with a limit of {} bytes of locked memory, which containers inherit", program, *limit),
             fmt::format("pods without IPC_LOCK can register no more: set LimitMEMLOCK=infinity in the unit of {}, and "
                         "restart it",
                         program));

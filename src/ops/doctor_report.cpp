@@ -56,7 +56,7 @@ std::string text_of(const Finding& finding) {
 
 std::string to_text(const Report& report, Detail detail) {
     std::string text = detail == Detail::all_checks ? table_of(report) : std::string();
-    for (const Severity severity : {Severity::failure, Severity::warning, Severity::unknown, Severity::info})
+    for (const Severity severity : {Severity::failure, Severity::warning, Severity::info})
         for (const Finding& finding : report.findings)
             if (finding.severity == severity) text += text_of(finding);
     for (const std::string& what : report.unseen) text += fmt::format("not seen: {}\n", printable(what));
@@ -96,7 +96,6 @@ std::string to_json(const Report& report) {
 int exit_status_of(const Report& report) {
     switch (report.worst()) {
     case Severity::info: return report.unseen.empty() ? 0 : 1;
-    case Severity::unknown:
     case Severity::warning: return 1;
     case Severity::failure: break;
     }

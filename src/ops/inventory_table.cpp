@@ -98,8 +98,7 @@ std::string rdma_of(const Inventory& inventory, const Interface& interface) {
 }
 
 bool is_link_local(const base::IpPrefix& address) {
-    static const auto kLinkLocal = base::IpPrefix::parse("fe80::/10");
-    return kLinkLocal->contains(address.address());
+    return address.address().is_link_local();
 }
 
 /// Link-local addresses say nothing where there are others.

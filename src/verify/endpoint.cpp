@@ -1,7 +1,6 @@
 #include <rdmanet/verify/endpoint.hpp>
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/inventory/files.hpp>

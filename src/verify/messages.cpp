@@ -1,6 +1,7 @@
 #include "messages.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/hex_pairs.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 
@@ -15,20 +16,10 @@ using json::Writer;
 constexpr std::int64_t kMost = INT64_MAX;
 constexpr double kThousand = 1000; // fractions travel as thousandths: JSON's numbers here are whole
 
-std::string hex_of(const std::array<unsigned char, 16>& gid) {
-    return base::IpAddress::from_bytes(base::Family::v6, gid.data()).to_string();
-}
-
 std::array<unsigned char, 16> gid_of(const Reader& text) {
-    const auto address = base::IpAddress::parse(text.string());
-    if (!address) throw text.unexpected("a GID");
-    if (!address->is_v4()) return address->bytes();
-    // RoCE writes an IPv4 address as ::ffff:a.b.c.d.
-    std::array<unsigned char, 16> gid{};
-    gid[10] = gid[11] = 0xff;
-    const auto bytes = address->bytes();
-    for (std::size_t at = 0; at < 4; ++at) gid.at(12 + at) = bytes.at(at);
-    return gid;
+    const auto gid = base::parse_hex_pairs<16>(text.string());
+    if (!gid) throw text.unexpected("the 16 bytes of a GID");
+    return *gid;
 }
 
 std::int64_t thousandths(double number) {
@@ -66,7 +57,7 @@ std::string to_message(const End& end) {
     return writer.member("queue", end.queue.number)
         .member("firstPacket", end.queue.first_packet)
         .member("lid", std::uint32_t{end.queue.lid})
-        .member("gid", hex_of(end.queue.gid))
+        .member("gid", base::hex_pairs(end.queue.gid))
         .member("key", end.queue.key)
         .member("memory", end.queue.memory)
         .end_object()

@@ -6,6 +6,7 @@
 #include "support/concat.hpp"
 #include "support/documented_check.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -112,6 +113,17 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
     shell(concat("mkdir -p $(dirname ", kCheckpoint, ") $(dirname ", kMultus, "); ", give_device(vfs.vf(0), "uid-1"),
                  "; ", give_token("4102444800"), "; echo '{\"type\":\"multus\"}' >/etc/cni/net.d/10-multus.conf"));
 
+    shell(concat("rm /etc/modprobe.d/doctor.conf; echo 0 >", debugfs(other), "/cable"));
+    wait_until(concat("ip link show ", other, " | grep -q NO-CARRIER"));
+    const std::string shown = doctor();
+    const std::vector<std::string> documented = lines_of(read_markdown("docs/doctor.md").blocks.at(0).text);
+    CHECK(documented.size() == 5);
+    for (std::size_t line = 0; line + 1 < documented.size(); ++line) CHECK_THAT(shown, Contains(documented[line]));
+    CHECK_THAT(shown, Contains("27 checks: 1 failure, 1 warning, ") || Contains("27 checks: 1 failure, 2 warnings, "));
+    shell(
+        concat("echo 'options ib_core netns_mode=0' >/etc/modprobe.d/doctor.conf; echo 1 >", debugfs(other), "/cable"));
+    wait_until(concat("! ip link show ", other, " | grep -q NO-CARRIER"));
+
     std::set<std::string> tried;
     const std::string rebind_vf =
         concat("cd /sys/bus/pci/drivers/simrnic; echo ", vfs.vf(1), " >unbind; echo ", vfs.vf(1), " >bind");
@@ -176,6 +188,11 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
           "rm /usr/lib/cni/rdmanet",
           concat("cp ", binary(), " /usr/lib/cni/rdmanet"),
           {"no plugin directory", "/usr/lib/cni"}},
+         {"plugin",
+          "the plugin loses its permission to execute",
+          "chmod 644 /usr/lib/cni/rdmanet",
+          "chmod 755 /usr/lib/cni/rdmanet",
+          {"not executable", "`chmod 755 /usr/lib/cni/rdmanet`"}},
          {"memlock",
           "a process called containerd with a limit",
           "cp -n /bin/sleep /tmp/containerd; prlimit --memlock=65536 /tmp/containerd 1000 >/dev/null 2>&1 & until "
@@ -304,6 +321,7 @@ TEST_CASE("the doctor explains the texts of errors", "[doctor]") {
         return shell(concat(binary(), " doctor explain '", text, '\''));
     };
     CHECK_THAT(explain("Failed to modify QP 17 to RTR"), Contains("GID index") && Contains("pod-gids"));
+    CHECK(explain("Failed to modify QP to RTR") == read_markdown("docs/doctor.md").blocks.at(1).text);
     CHECK_THAT(explain("ibv_reg_mr(): Cannot allocate memory"), Contains("IPC_LOCK"));
     CHECK_THAT(explain("IB device mlx5_3 not found"), Contains("uverbs"));
     CHECK(succeeds(concat("! ", binary(), " doctor explain 'all is well'")));

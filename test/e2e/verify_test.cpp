@@ -119,6 +119,8 @@ TEST_CASE("two pods with VFs prove RDMA to each other", "[verify][sriov]") {
     const VfPair pair;
 
     const std::string text = verify("shop/till shop/desk");
+    const std::vector<std::string> documented = lines_of(read_markdown("docs/verify.md").blocks.at(0).text);
+    for (std::size_t line = 0; line < 3; ++line) CHECK_THAT(text, Contains(documented.at(line)));
     CHECK_THAT(text, Contains("\nping") && Contains("\nbandwidth") && Contains("\nlatency"));
     CHECK_THAT(text, Names("proven", "shop/till net1", "shop/desk net1", "10.71.0.1", "10.71.0.2", "100 Gb/s"));
     CHECK_THAT(text, Contains("does not prove the network between nodes"));

@@ -18,7 +18,6 @@ enum class Layer : std::uint8_t { hardware, kernel, rdma, network, runtime, clus
 
 enum class Severity : std::uint8_t {
     info,    // worth knowing
-    unknown, // could not be looked at
     warning, // works now, or may be intended
     failure, // RDMA does not work there
 };
