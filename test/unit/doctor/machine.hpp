@@ -1,0 +1,93 @@
+// A node as files, and as an inventory of what is on its buses: with faults that no machine of ours can have.
+#pragma once
+
+#include <rdmanet/doctor/doctor.hpp>
+
+#include "support/documented_check.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace rdmanet::doctor {
+
+namespace fs = std::filesystem;
+
+/// The files of a node, and what is on its buses: one NIC that works.
+class Machine {
+public:
+    Machine() {
+        std::string name = (fs::temp_directory_path() / "doctor-XXXXXX").string();
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        root_ = name;
+        for (const char* module : {"ib_core", "ib_uverbs", "rdma_ucm", "mlx5_core", "mlx5_ib"})
+            make("sys/module/" + std::string(module));
+        make("lib/modules/6.1.0");
+        const auto address = base::PciAddress::parse("0000:3b:00.0").value();
+        inventory.kernel = "6.1.0";
+        inventory.mode = kernel::RdmaNetnsMode::shared;
+        inventory.namespaces.push_back({.inode = 1, .path = "/proc/1/ns/net"});
+        inventory::Device nic{.address = address,
+                              .pci = inventory::PciFunction{.address = address,
+                                                            .vendor = 0x15b3,
+                                                            .device = 0x1017,
+                                                            .class_code = 0x020000,
+                                                            .driver = "mlx5_core",
+                                                            .link_speed = "16.0 GT/s PCIe",
+                                                            .most_link_speed = "16.0 GT/s PCIe",
+                                                            .link_width = 16,
+                                                            .most_link_width = 16},
+                              .parent = {},
+                              .net = {},
+                              .rdma = {}};
+        nic.rdma.push_back({.place = 0,
+                            .name = "mlx5_0",
+                            .node_guid = 1,
+                            .protocol = "roce",
+                            .firmware = {},
+                            .ports = {},
+                            .files = {}});
+        inventory.devices.push_back(std::move(nic));
+    }
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+    ~Machine() { fs::remove_all(root_); }
+
+    void make(const std::string& directory) const { fs::create_directories(root_ + "/" + directory); }
+    void remove(const std::string& path) const { fs::remove_all(root_ + "/" + path); }
+    void write(const std::string& file, const std::string& text) const {
+        std::ofstream(root_ + "/" + file) << text << "\n";
+    }
+
+    /// The findings of one check, a line each: "severity | subject | what | cure".
+    [[nodiscard]] std::string found_by(const std::string& check) const {
+        const attach::Node node(root_ + "/run/rdmanet", base::Logger(base::LogLevel::error));
+        std::string text;
+        for (const Finding& each : examine(inventory, node, {.root = root_}).findings)
+            if (each.check == check)
+                text += std::string(to_string(each.severity)) + " | " + each.subject + " | " + each.what + " | " +
+                        each.cure + "\n";
+        return text;
+    }
+
+    [[nodiscard]] inventory::PciFunction& nic() { return *inventory.devices.front().pci; }
+
+    inventory::Inventory inventory;
+
+private:
+    std::string root_;
+};
+
+/// True if docs/doctor.md has this check with this fault and what the doctor says to it.
+inline bool is_documented(const std::string& check, const std::string& fault, const std::string& finding) {
+    std::ostringstream page;
+    page << std::ifstream(RDMANET_SOURCE_DIR "/docs/doctor.md").rdbuf();
+    return test::is_documented(page.str(), check, fault, finding);
+}
+
+} // namespace rdmanet::doctor
