@@ -77,6 +77,23 @@ std::string quoted(std::string_view text, std::size_t most) {
     return out;
 }
 
+std::string shell_word(std::string_view text) {
+    constexpr std::string_view kHarmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:@%/";
+    if (!text.empty() && text.find_first_not_of(kHarmless) == std::string_view::npos) return std::string(text);
+    const bool is_printable = is_printable_utf8(text);
+    std::string out = is_printable ? "'" : "$'"; // bash's form with escapes
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '\'')
+            out += is_printable ? "'\\''" : "\\'";
+        else if (!is_printable && (c == '\\' || byte < ' ' || byte > '~'))
+            append_escaped(out, c);
+        else
+            out.push_back(c);
+    }
+    return out + "'";
+}
+
 bool is_utf8(std::string_view text) {
     while (!text.empty()) {
         const std::size_t length = sequence_length(text);

@@ -8,10 +8,15 @@
 namespace rdmanet::doctor {
 
 [[nodiscard]] std::span<const Check> hardware_checks();
+[[nodiscard]] std::span<const Check> gpu_checks();
 [[nodiscard]] std::span<const Check> kernel_checks();
+[[nodiscard]] std::span<const Check> kernel_log_checks();
 [[nodiscard]] std::span<const Check> rdma_checks();
+[[nodiscard]] std::span<const Check> place_checks();
 [[nodiscard]] std::span<const Check> network_checks();
+[[nodiscard]] std::span<const Check> host_network_checks();
 [[nodiscard]] std::span<const Check> runtime_checks();
+[[nodiscard]] std::span<const Check> denial_checks();
 [[nodiscard]] std::span<const Check> cluster_checks();
 [[nodiscard]] std::span<const Check> pod_checks(); // only if a pod is asked for
 

@@ -16,5 +16,7 @@ using inventory::names_in;
 /// At most 256 KiB; empty if the file is absent or must not be read.
 [[nodiscard]] std::string content_of(const std::string& path);
 [[nodiscard]] std::vector<std::string> lines_of(const std::string& path);
+/// The lines in the last 256 KiB. The first one may be cut.
+[[nodiscard]] std::vector<std::string> end_lines_of(const std::string& path);
 
 } // namespace rdmanet::doctor

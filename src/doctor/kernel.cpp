@@ -2,16 +2,6 @@
 #include "checks.hpp"
 #include "files.hpp"
 
-#include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
-#include <rdmanet/base/unique_fd.hpp>
-
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <map>
 #include <set>
 
 namespace rdmanet::doctor {
@@ -112,34 +102,36 @@ void check_stack_origin(const Context& context, Findings& found) {
     }
 }
 
-/// The part of a message of the kernel that names its driver: "mlx5_core 0000:3b:00.0: ...".
-std::string driver_of_message(std::string_view line) {
-    const std::size_t text = line.find(';');
-    if (text == std::string_view::npos) return {};
-    const std::string_view message = line.substr(text + 1);
-    for (const std::string_view driver :
-         {"mlx5_core", "mlx5_ib", "mlx4_core", "bnxt_en", "bnxt_re", "ice", "irdma", "simrnic"})
-        if (message.starts_with(driver)) return std::string(driver);
-    return {};
+/// Whether a file of a directory has the word, for example in a list of modules to load at boot.
+bool any_file_has(const Context& context, std::string_view directory, std::string_view word) {
+    for (const std::string& file : names_in(context.path(directory)))
+        for (const std::string& line : lines_of(context.path(fmt::format("{}/{}", directory, file))))
+            if (line == word) return true;
+    return false;
 }
 
-/// Reads the kernel's ring of messages once. It never waits (dev_kmsg, Documentation/ABI/testing/dev-kmsg).
-void check_kernel_log(const Context& context, Findings& found) {
-    constexpr std::size_t kMany = 200; // in the ring, which holds some minutes of a flood
-    const base::UniqueFd log(::open(context.path("/dev/kmsg").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!log) throw base::SystemError("open /dev/kmsg", errno);
-    std::map<std::string, std::size_t> counts;
-    std::array<char, 8192> buffer;
-    for (ssize_t size = 0;
-         (size = ::read(log.get(), buffer.data(), buffer.size())) > 0 || (size < 0 && errno == EPIPE);) {
-        if (size <= 0) continue;
-        const std::string driver = driver_of_message({buffer.data(), static_cast<std::size_t>(size)});
-        if (!driver.empty()) ++counts[driver];
-    }
-    for (const auto& [driver, count] : counts)
-        if (count >= kMany)
-            found.warning("", fmt::format("the kernel's log has {} messages of {}", count, driver),
-                          fmt::format("look at them: `dmesg | grep {}`; they can fill the disk", driver));
+/// The package rdma-core loads modules with a rule of udev (Debian's 90-rdma-hw-modules.rules), OFED with a service.
+bool has_loader_at_boot(const Context& context) {
+    for (const char* rules : {"/usr/lib/udev/rules.d", "/lib/udev/rules.d", "/etc/udev/rules.d"})
+        if (exists(context.path(fmt::format("{}/90-rdma-hw-modules.rules", rules)))) return true;
+    return exists(context.path("/etc/infiniband/openib.conf"));
+}
+
+void check_modules_at_boot(const Context& context, Findings& found) {
+    constexpr std::string_view kModule = "rdma_ucm"; // no driver needs it, so none loads it
+    if (!exists(context.path("/sys/module/rdma_ucm")) || has_loader_at_boot(context)) return;
+    for (const char* directory : {"/etc/modules-load.d", "/run/modules-load.d", "/usr/lib/modules-load.d"})
+        if (any_file_has(context, directory, kModule)) return;
+    if (content_of(context.path("/etc/modules")).find(kModule) != std::string::npos) return;
+    found.warning("", fmt::format("{} is loaded, and nothing loads it at the next boot", kModule),
+                  "install the package rdma-core, or `echo rdma_ucm >/etc/modules-load.d/rdma.conf`");
+}
+
+/// The network operator's driver container mounts its files here.
+void check_driver_container(const Context& context, Findings& found) {
+    if (!names_in(context.path("/run/mellanox/drivers")).empty())
+        found.info("", "the NIC's drivers are those of a container: RDMA ends on this node when it is deleted",
+                   "drain the node before the driver's pod is deleted or replaced");
 }
 
 constexpr Check kKernelChecks[] = {
@@ -149,7 +141,8 @@ constexpr Check kKernelChecks[] = {
      check_core_modules},
     {{"rdma-driver", Layer::kernel, "RDMA driver beside each driver, such as mlx5_ib"}, check_rdma_driver},
     {{"stack-origin", Layer::kernel, "modules of the kernel and of a vendor together"}, check_stack_origin},
-    {{"kernel-log", Layer::kernel, "floods of messages of RDMA drivers"}, check_kernel_log},
+    {{"modules-at-boot", Layer::kernel, "what loads rdma_ucm at boot"}, check_modules_at_boot},
+    {{"driver-container", Layer::kernel, "drivers of a container"}, check_driver_container},
 };
 
 } // namespace

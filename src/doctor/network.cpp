@@ -21,9 +21,10 @@ void check_parent_up(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices)
         for (const NetDevice& net : device.net)
             if (is_host_parent(device, net) && !net.is_up && !found.has_failed(subject_of(device)))
-                found.warning(
-                    subject_of(device), fmt::format("interface {} is down, so its RDMA port is down, too", net.name),
-                    fmt::format("`ip link set {} up`, and let the node's network service do that at boot", net.name));
+                found.warning(subject_of(device),
+                              fmt::format("interface {} is down, so its RDMA port is down, too", net.name),
+                              fmt::format("`ip link set {} up`, and let the node's network service do that at boot",
+                                          base::shell_word(net.name)));
 }
 
 /// The RDMA MTU is the largest of 256, 512, ... 4096 bytes that fits with RoCE's headers (iboe_get_mtu(),

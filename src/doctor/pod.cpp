@@ -41,8 +41,9 @@ void check_pod_interface(const Context& context, Findings& found) {
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
         any = true;
         if (!interface.net.is_up)
-            found.failure(subject, "the interface is down",
-                          fmt::format("`ip link set {} up` in the pod, or delete the pod", interface.net.name));
+            found.failure(
+                subject, "the interface is down",
+                fmt::format("`ip link set {} up` in the pod, or delete the pod", base::shell_word(interface.net.name)));
         else if (!interface.net.has_carrier)
             found.failure(subject, "the interface has no carrier", "bring the parent or PF up, and check its cable");
         if (interface.addresses.empty() && !interface.network.empty())
@@ -52,6 +53,16 @@ void check_pod_interface(const Context& context, Findings& found) {
         found.failure(context.inventory.namespaces[*context.pod].to_string(),
                       "the pod has no interface that can use RDMA",
                       "give the pod the annotation k8s.v1.cni.cncf.io/networks with a network of rdmanet");
+}
+
+/// Only IPv6 has duplicate address detection in the kernel (RFC 4862, section 5.4).
+void check_pod_addresses(const Context& context, Findings& found) {
+    for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
+        for (const base::IpAddress& address : interface.duplicates)
+            found.failure(subject, fmt::format("another host has {}, so the kernel does not use it here", address),
+                          "look for two ranges that overlap, or a host with an address of the range: \"exclude\" it, "
+                          "then delete the pod");
+    });
 }
 
 void check_pod_rdma(const Context& context, Findings& found) {
@@ -92,7 +103,7 @@ void check_pod_files(const Context& context, Findings& found) {
         if (interface.files.empty() || found.has_failed(subject)) return;
         const std::string& file = interface.files.front();
         const bool any = std::any_of(processes.begin(), processes.end(), [&](const std::string& process) {
-            return exists(fmt::format("{}/root/dev/infiniband/{}", process, file));
+            return image_has(process, fmt::format("/dev/infiniband/{}", file));
         });
         if (!processes.empty() && !any)
             found.failure(subject, fmt::format("no container of the pod has /dev/infiniband/{}", file),
@@ -100,30 +111,20 @@ void check_pod_files(const Context& context, Findings& found) {
     });
 }
 
-/// CAP_IPC_LOCK, linux/capability.h: no limit of locked memory.
-constexpr unsigned kIpcLock = 14;
-
-bool may_lock(const std::string& process) {
-    constexpr std::string_view kEffective = "CapEff:\t";
-    for (const std::string& line : lines_of(fmt::format("{}/status", process)))
-        if (line.starts_with(kEffective)) {
-            const auto bits = base::parse_integer<std::uint64_t>(std::string_view(line).substr(kEffective.size()), 16);
-            return bits && ((*bits >> kIpcLock) & 1U) != 0;
-        }
-    return false;
-}
-
 void check_pod_memlock(const Context& context, Findings& found) {
     constexpr std::uint64_t kLittle = 64ULL << 20U; // perftest fails at 1 MiB, NCCL needs some ten MiB
     for (const std::string& process : processes_of(context)) {
         const auto limit = locked_memory_of(process);
-        if (!limit || *limit >= kLittle || may_lock(process) || program_of(process) == "pause") continue;
+        if (!limit || *limit >= kLittle || may_pin_any(context, process) || program_of(process) == "pause") continue;
+        const bool own_users = has_own_users(context, process);
         found.failure(
             context.inventory.namespaces[*context.pod].to_string(),
-            fmt::format("{} can lock {} bytes of memory and has no CAP_IPC_LOCK, so larger registrations fail with "
+            fmt::format("{} can lock {} bytes of memory and has no CAP_IPC_LOCK{}, so larger registrations fail with "
                         "\"Cannot allocate memory\"",
-                        name_of_process(process), *limit),
-            "add the capability IPC_LOCK to the container and run it as root, or raise the runtime's LimitMEMLOCK");
+                        name_of_process(process), *limit, own_users ? " outside of its user namespace" : ""),
+            own_users ? "set \"hostUsers\": true for the pod, or raise the runtime's LimitMEMLOCK"
+                      : "add the capability IPC_LOCK to the container and run it as root, or raise the runtime's "
+                        "LimitMEMLOCK");
         return;
     }
 }
@@ -131,15 +132,15 @@ void check_pod_memlock(const Context& context, Findings& found) {
 constexpr std::string_view kLibraries[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
                                            "/usr/lib"};
 
-bool has_library(const std::string& root, std::string_view name) {
+bool has_library(const std::string& process, std::string_view name) {
     return std::any_of(std::begin(kLibraries), std::end(kLibraries), [&](std::string_view directory) {
-        return exists(fmt::format("{}{}/{}", root, directory, name));
+        return image_has(process, fmt::format("{}/{}", directory, name));
     });
 }
 
-bool has_provider(const std::string& root) {
+bool has_provider(const std::string& process) {
     return std::any_of(std::begin(kLibraries), std::end(kLibraries), [&](std::string_view directory) {
-        return !names_in(fmt::format("{}{}/libibverbs", root, directory)).empty();
+        return !names_in_image(process, fmt::format("{}/libibverbs", directory)).empty();
     });
 }
 
@@ -149,9 +150,8 @@ void check_pod_provider(const Context& context, Findings& found) {
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
         if (interface.rdma_device.empty() || found.has_failed(subject)) return;
         for (const std::string& process : processes) {
-            const std::string root = fmt::format("{}/root", process);
-            if (!has_library(root, "libibverbs.so.1")) continue; // or linked statically
-            if (!has_provider(root))
+            if (!has_library(process, "libibverbs.so.1")) continue; // or linked statically
+            if (!has_provider(process))
                 found.failure(subject,
                               fmt::format("the image of {} has libibverbs without a provider, so it finds no device",
                                           name_of_process(process)),
@@ -165,7 +165,8 @@ void check_pod_shm(const Context& context, Findings& found) {
     constexpr std::uint64_t kDefault = 64ULL << 20U; // of container runtimes
     for (const std::string& process : processes_of(context)) {
         struct statvfs status {};
-        if (::statvfs(fmt::format("{}/root/dev/shm", process).c_str(), &status) != 0) continue;
+        const base::UniqueFd directory = open_in_image(process, "/dev/shm");
+        if (!directory || ::fstatvfs(directory.get(), &status) != 0) continue;
         // A file system without blocks has no limit. Runtimes give the container "pause" another one than the others.
         if (status.f_blocks == 0 || program_of(process) == "pause") continue;
         if (static_cast<std::uint64_t>(status.f_blocks) * status.f_frsize > kDefault) continue;
@@ -178,6 +179,7 @@ void check_pod_shm(const Context& context, Findings& found) {
 
 constexpr Check kPodChecks[] = {
     {{"pod-interface", Layer::pod, "interfaces of the pod: up, carrier, address"}, check_pod_interface},
+    {{"pod-addresses", Layer::pod, "addresses that another host has, too"}, check_pod_addresses},
     {{"pod-rdma", Layer::pod, "RDMA device behind each interface"}, check_pod_rdma},
     {{"pod-gids", Layer::pod, "GID of each address"}, check_pod_gids},
     {{"pod-device-files", Layer::pod, "/dev/infiniband in the containers"}, check_pod_files},

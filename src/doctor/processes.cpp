@@ -2,8 +2,16 @@
 
 #include "files.hpp"
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <string_view>
 
 namespace rdmanet::doctor {
@@ -27,6 +35,43 @@ std::optional<std::uint64_t> locked_memory_of(const std::string& process) {
             return base::parse_integer<std::uint64_t>(line.substr(begin, line.find(' ', begin) - begin));
         }
     return std::nullopt;
+}
+
+base::UniqueFd open_in_image(const std::string& process, const std::string& path) {
+    const std::string image = fmt::format("{}/root", process);
+    const base::UniqueFd root(::open(image.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root && (errno == ENOENT || errno == ESRCH)) return {};
+    if (!root) throw base::SystemError(fmt::format("open {}", image), errno);
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT;
+    base::UniqueFd file(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+    if (!file && errno == ENOSYS) throw base::SystemError(fmt::format("openat2 {} of {}", path, image), errno);
+    return file;
+}
+
+bool image_has(const std::string& process, const std::string& path) {
+    return static_cast<bool>(open_in_image(process, path));
+}
+
+std::vector<std::string> names_in_image(const std::string& process, const std::string& directory) {
+    const base::UniqueFd found = open_in_image(process, directory);
+    return found ? names_in(fmt::format("/proc/self/fd/{}", found.get())) : std::vector<std::string>{};
+}
+
+bool has_own_users(const Context& context, const std::string& process) {
+    return link_target_of(fmt::format("{}/ns/user", process)) != link_target_of(context.path("/proc/1/ns/user"));
+}
+
+bool may_pin_any(const Context& context, const std::string& process) {
+    if (has_own_users(context, process)) return false;
+    constexpr std::string_view kEffective = "CapEff:\t";
+    for (const std::string& line : lines_of(fmt::format("{}/status", process)))
+        if (line.starts_with(kEffective)) {
+            const auto bits = base::parse_integer<std::uint64_t>(std::string_view(line).substr(kEffective.size()), 16);
+            return bits && ((*bits >> CAP_IPC_LOCK) & 1U) != 0;
+        }
+    return false;
 }
 
 } // namespace rdmanet::doctor

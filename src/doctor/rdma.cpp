@@ -20,10 +20,6 @@ std::string_view mode_name(RdmaNetnsMode mode) {
     return mode == RdmaNetnsMode::shared ? "shared" : "exclusive";
 }
 
-std::string place_of(const Context& context, std::size_t place) {
-    return place == 0 ? "on the host" : fmt::format("in {}", context.inventory.namespaces[place]);
-}
-
 template <class Visit>
 void for_each_rdma(const Context& context, const Visit& visit) {
     for (const Device& device : context.inventory.devices)
@@ -82,22 +78,6 @@ void check_mode_at_boot(const Context& context, Findings& found) {
               "`rdma system set netns exclusive` before any pod starts");
 }
 
-/// A device whose net and RDMA devices are in two namespaces works in neither.
-void check_apart(const Context& context, Findings& found) {
-    if (context.inventory.mode != RdmaNetnsMode::exclusive) return;
-    for (const Device& device : context.inventory.devices) {
-        if (device.net.empty() || device.rdma.empty()) continue;
-        const std::size_t net = device.net.front().place;
-        const auto away = std::find_if(device.rdma.begin(), device.rdma.end(),
-                                       [&](const RdmaDevice& rdma) { return rdma.place != net; });
-        if (away == device.rdma.end()) continue;
-        found.failure(subject_of(device),
-                      fmt::format("its net device is {}, and its RDMA device {} is {}: RDMA works in neither",
-                                  place_of(context, net), away->name, place_of(context, away->place)),
-                      "let one plugin move both: \"attach\": \"sriov\", or \"attach\": \"rdma\" behind another plugin");
-    }
-}
-
 void check_node_guid(const Context& context, Findings& found) {
     for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
         if (rdma.node_guid == 0)
@@ -149,6 +129,19 @@ void check_port_state(const Context& context, Findings& found) {
     });
 }
 
+/// "25 Gb/sec (1X EDR)". Cables of InfiniBand have four lanes or, if one is split in two, two.
+void check_lanes(const Context& context, Findings& found) {
+    for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
+        for (const RdmaPort& port : rdma.ports)
+            if (port.state == PortState::active && port.link_layer == "InfiniBand" &&
+                port.rate.find("(1X ") != std::string::npos)
+                found.warning(
+                    subject_of(device),
+                    fmt::format("port {} of {} runs with one lane of its cable: {}", port.number, rdma.name, port.rate),
+                    "clean or replace the cable; `mlxlink` or the switch shows the errors of each lane");
+    });
+}
+
 void check_gid_table(const Context& context, Findings& found) {
     for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
         for (const RdmaPort& port : rdma.ports) {
@@ -177,10 +170,10 @@ void check_device_files(const Context& context, Findings& found) {
 constexpr Check kRdmaChecks[] = {
     {{"rdma-devices", Layer::rdma, "RDMA devices at all"}, check_rdma_devices},
     {{"mode-at-boot", Layer::rdma, "RDMA mode now and after the next boot"}, check_mode_at_boot},
-    {{"apart", Layer::rdma, "net and RDMA device of a function in one namespace"}, check_apart},
     {{"node-guid", Layer::rdma, "node GUID of each RDMA device"}, check_node_guid},
     {{"duplicate-guid", Layer::rdma, "two RDMA devices with one node GUID"}, check_duplicate_guid},
     {{"port-state", Layer::rdma, "ports whose interface is up; InfiniBand: subnet manager"}, check_port_state},
+    {{"lanes", Layer::rdma, "lanes of InfiniBand cables"}, check_lanes},
     {{"gid-table", Layer::rdma, "room in GID tables that pods share"}, check_gid_table},
     {{"device-files", Layer::rdma, "files in /dev/infiniband"}, check_device_files},
 };

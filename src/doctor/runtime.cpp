@@ -4,11 +4,15 @@
 #include "processes.hpp"
 
 #include <rdmanet/attach/check_node.hpp>
+#include <rdmanet/attach/lease_holders.hpp>
 #include <rdmanet/attach/pod_view.hpp>
+#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+#include <chrono>
 
 namespace rdmanet::doctor {
 namespace {
@@ -83,10 +87,26 @@ void check_attachments(const Context& context, Findings& found) {
     }
 }
 
+/// A record leads to each lease. Without it, DEL and CHECK do not know the attachment.
+void check_leases(const Context& context, Findings& found) {
+    constexpr std::chrono::seconds kPatience{1};
+    std::size_t count = 0;
+    std::string example;
+    for (const attach::LeaseHolder& holder :
+         attach::view_lease_holders(context.node, context.node.records(), base::Deadline::in(kPatience)))
+        if (!holder.has_record && count++ == 0) example = holder.what;
+    if (count != 0)
+        found.warning("",
+                      fmt::format("{} addresses and no record (the first: {})",
+                                  base::counted(count, "attachment has", "attachments have"), example),
+                      "delete the pod and create it again, then `rdmanet gc`; `rdmanet ipam check` shows all of them");
+}
+
 constexpr Check kRuntimeChecks[] = {
     {{"plugin", Layer::runtime, "rdmanet in a plugin directory, and executable"}, check_plugin},
     {{"memlock", Layer::runtime, "locked memory of the container runtime"}, check_memlock},
     {{"records", Layer::runtime, "records of dead pods, and records that cannot be read"}, check_records},
+    {{"leases", Layer::runtime, "leases that no record leads to"}, check_leases},
     {{"attachments", Layer::runtime, "each attachment as ADD left it"}, check_attachments},
 };
 

@@ -75,7 +75,7 @@ private:
         const bool is_child = link.parent_ifindex.has_value() || is_ipoib_child(link);
         const SeenLink* const parent = is_child ? find_parent(seen, place) : nullptr;
         if (is_child ? parent == nullptr : link.parent_device.empty()) return;
-        Interface interface { .net = seen.described, .addresses = seen.addresses };
+        Interface interface { .net = seen.described, .addresses = seen.addresses, .duplicates = seen.duplicates };
         std::optional<Found> found;
         if (is_child) {
             interface.parent = parent->link.name;

@@ -46,8 +46,10 @@ std::vector<SeenLink> read_links(Socket& route, const std::string& sysfs, std::s
         SeenLink seen{.link = std::move(link), .described = {}};
         seen.described = describe(seen.link, place);
         if (is_of_interest(seen.link)) {
-            for (const kernel::Address& address : kernel::list_addresses(route, seen.link.ifindex))
+            for (const kernel::Address& address : kernel::list_addresses(route, seen.link.ifindex)) {
                 seen.addresses.push_back(address.prefix);
+                if (address.is_duplicate) seen.duplicates.push_back(address.prefix.address());
+            }
             // -1: the driver does not know (speed_show(), net/core/net-sysfs.c)
             const auto speed = number_of<int>(fmt::format("{}/class/net/{}/speed", sysfs, seen.link.name));
             if (speed && *speed > 0) seen.described.speed = static_cast<unsigned>(*speed);

@@ -19,6 +19,7 @@ struct SeenLink {
     NetDevice described;
     bool has_parent_on_host = false;
     std::vector<base::IpPrefix> addresses{};
+    std::vector<base::IpAddress> duplicates{};
 };
 
 /// A port as netlink reports it, and its device as netlink and sysfs describe it.

@@ -24,6 +24,9 @@ namespace rdmanet::base {
 /// \xNN. After `most` bytes it is cut and "..." follows.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t most = 200);
 
+/// `text` as one word of a shell's command: in single quotes if it needs them. Use it for foreign names in cures.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
 /// True if `text` is well-formed UTF-8 (RFC 3629): what JSON can hold.
 [[nodiscard]] bool is_utf8(std::string_view text);
 

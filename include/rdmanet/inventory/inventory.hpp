@@ -82,7 +82,8 @@ struct Interface {
     NetDevice net;
     std::string parent; // on the host, of a child; empty for a device of its own
     std::vector<base::IpPrefix> addresses;
-    std::string rdma_device; // that carries its packets, as its namespace calls it; empty without RDMA
+    std::vector<base::IpAddress> duplicates; // those of them that another host has: the kernel does not use them
+    std::string rdma_device;                 // that carries its packets, as its namespace calls it; empty without RDMA
     unsigned rdma_port = 0;
     bool is_shared = false; // the RDMA device is on the host
     std::vector<kernel::GidEntry> gids;

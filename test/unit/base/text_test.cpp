@@ -9,6 +9,14 @@
 
 using namespace rdmanet::base;
 
+TEST_CASE("a word for a shell is one word there, whatever it holds") {
+    CHECK(shell_word("eth0.100") == "eth0.100");
+    CHECK(shell_word("") == "''");
+    CHECK(shell_word("a;reboot") == "'a;reboot'");
+    CHECK(shell_word("it's $HOME") == R"('it'\''s $HOME')");
+    CHECK(shell_word("a\nb'\\\xff") == R"($'a\x0ab\'\x5c\xff')");
+}
+
 TEST_CASE("quoted shows hostile bytes without letting them act") {
     CHECK(quoted("plain") == "\"plain\"");
     CHECK(quoted("a\"b\\c") == R"("a\"b\\c")");

@@ -28,6 +28,8 @@ public:
         for (const char* module : {"ib_core", "ib_uverbs", "rdma_ucm", "mlx5_core", "mlx5_ib"})
             make("sys/module/" + std::string(module));
         make("lib/modules/6.1.0");
+        make("usr/lib/udev/rules.d");
+        write("usr/lib/udev/rules.d/90-rdma-hw-modules.rules", "");
         const auto address = base::PciAddress::parse("0000:3b:00.0").value();
         inventory.kernel = "6.1.0";
         inventory.mode = kernel::RdmaNetnsMode::shared;
@@ -66,13 +68,19 @@ public:
 
     /// The findings of one check, a line each: "severity | subject | what | cure".
     [[nodiscard]] std::string found_by(const std::string& check) const {
-        const attach::Node node(root_ + "/run/rdmanet", base::Logger(base::LogLevel::error));
         std::string text;
-        for (const Finding& each : examine(inventory, node, {.root = root_}).findings)
+        for (const Finding& each : report().findings)
             if (each.check == check)
                 text += std::string(to_string(each.severity)) + " | " + each.subject + " | " + each.what + " | " +
                         each.cure + "\n";
         return text;
+    }
+
+    /// Why a check could not be made; empty if it was made.
+    [[nodiscard]] std::string why_not(const std::string& check) const {
+        for (const CheckResult& each : report().checks)
+            if (each.check.id == check) return each.why;
+        return "no such check";
     }
 
     [[nodiscard]] inventory::PciFunction& nic() { return *inventory.devices.front().pci; }
@@ -80,6 +88,11 @@ public:
     inventory::Inventory inventory;
 
 private:
+    [[nodiscard]] Report report() const {
+        const attach::Node node(root_ + "/run/rdmanet", base::Logger(base::LogLevel::error));
+        return examine(inventory, node, {.root = root_});
+    }
+
     std::string root_;
 };
 

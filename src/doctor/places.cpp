@@ -1,0 +1,60 @@
+// Network namespaces that have functions of the node.
+#include "checks.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::doctor {
+namespace {
+
+using inventory::Device;
+using inventory::Namespace;
+using inventory::RdmaDevice;
+using kernel::RdmaNetnsMode;
+
+std::string place_of(const Context& context, std::size_t place) {
+    return place == 0 ? "on the host" : fmt::format("in {}", context.inventory.namespaces[place]);
+}
+
+/// A device whose net and RDMA devices are in two namespaces works in neither.
+void check_apart(const Context& context, Findings& found) {
+    if (context.inventory.mode != RdmaNetnsMode::exclusive) return;
+    for (const Device& device : context.inventory.devices) {
+        if (device.net.empty() || device.rdma.empty()) continue;
+        const std::size_t net = device.net.front().place;
+        const auto away = std::find_if(device.rdma.begin(), device.rdma.end(),
+                                       [&](const RdmaDevice& rdma) { return rdma.place != net; });
+        if (away == device.rdma.end()) continue;
+        found.failure(subject_of(device),
+                      fmt::format("its net device is {}, and its RDMA device {} is {}: RDMA works in neither",
+                                  place_of(context, net), away->name, place_of(context, away->place)),
+                      "let one plugin move both: \"attach\": \"sriov\", or \"attach\": \"rdma\" behind another plugin");
+    }
+}
+
+/// The runtime keeps a process in the namespace of each pod.
+void check_strays(const Context& context, Findings& found) {
+    for (const Device& device : context.inventory.devices) {
+        if (device.net.empty() || device.net.front().place == 0) continue;
+        const Namespace& place = context.inventory.namespaces[device.net.front().place];
+        if (place.pid != 0 || !place.pod.name.empty() || !place.pod_uid.empty() || !place.trouble.empty()) continue;
+        found.warning(subject_of(device),
+                      fmt::format("its net device is in {}, which has no process and no attachment of rdmanet", place),
+                      fmt::format("if nobody uses it: `nsenter --net={} ip link set {} netns 1`",
+                                  base::shell_word(place.path), base::shell_word(device.net.front().name)));
+    }
+}
+
+constexpr Check kPlaceChecks[] = {
+    {{"apart", Layer::rdma, "net and RDMA device of a function in one namespace"}, check_apart},
+    {{"strays", Layer::rdma, "functions in namespaces without a pod"}, check_strays},
+};
+
+} // namespace
+
+std::span<const Check> place_checks() {
+    return kPlaceChecks;
+}
+
+} // namespace rdmanet::doctor

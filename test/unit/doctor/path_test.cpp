@@ -1,0 +1,150 @@
+// The way between NICs and accelerators, what happens at boot, and what other programs on the node say.
+#include "machine.hpp"
+
+namespace rdmanet::doctor {
+namespace {
+
+using Catch::Contains;
+
+constexpr const char* kNic = "sys/bus/pci/devices/0000:3b:00.0";
+constexpr const char* kPort = "sys/bus/pci/devices/0000:3c:08.0"; // of the switch, above the GPU
+
+/// A GPU and the NIC below one switch: "3a:00.0" is the root port, "3b:00.0" the upstream port.
+void add_gpu(Machine& machine) {
+    const auto address = base::PciAddress::parse("0000:3d:00.0").value();
+    machine.nic().path = {"pci0000:3a", "0000:3a:00.0", "0000:3b:00.0", "0000:3c:04.0"};
+    machine.inventory.others.push_back({.address = address,
+                                        .vendor = 0x10de,
+                                        .class_code = 0x030200,
+                                        .driver = "nvidia",
+                                        .most_link_width = 16,
+                                        .path = {"pci0000:3a", "0000:3a:00.0", "0000:3b:00.0", "0000:3c:08.0"}});
+}
+
+/// The configuration space of a bridge: a capability of another kind, then Access Control Services.
+void write_acs(const Machine& machine, const std::string& bridge, char control) {
+    constexpr std::size_t kSize = 4096;
+    std::string space(kSize, '\0');
+    space.replace(0x100, 4, std::string("\x01\x00\x01\x14", 4)); // AER, the next one is at 0x140
+    space.replace(0x140, 8, std::string("\x0d\x00\x01\x00\x1f\x00", 6) + control + std::string(1, '\0'));
+    machine.make(bridge);
+    machine.write(bridge + "/config", space);
+}
+
+TEST_CASE("an IOMMU that translates slows down a NIC beside a GPU") {
+    Machine machine;
+    machine.make(std::string(kNic) + "/iommu_group");
+    machine.write(std::string(kNic) + "/iommu_group/type", "DMA-FQ");
+    CHECK(machine.found_by("iommu").empty()); // without a GPU it does not matter
+    add_gpu(machine);
+    CHECK_THAT(machine.found_by("iommu"),
+               Contains("warning | 0000:3b:00.0 | ") && Contains("type DMA-FQ") && Contains("iommu=pt"));
+    CHECK(is_documented("iommu", "a GPU, and an IOMMU that translates", machine.found_by("iommu")));
+    machine.write(std::string(kNic) + "/iommu_group/type", "identity");
+    CHECK(machine.found_by("iommu").empty());
+}
+
+TEST_CASE("a PCIe switch that redirects slows down the NIC and the GPU below it") {
+    Machine machine;
+    add_gpu(machine);
+    write_acs(machine, "sys/bus/pci/devices/0000:3c:04.0", 0);
+    write_acs(machine, kPort, 0x01); // source validation only
+    CHECK(machine.found_by("acs").empty());
+    write_acs(machine, kPort, 0x1d);
+    CHECK_THAT(machine.found_by("acs"), Contains("warning | 0000:3b:00.0 | ") && Contains("0000:3c:08.0 redirects") &&
+                                            Contains("`setpci -s 0000:3c:08.0 ECAP_ACS+0x6.w=0`"));
+    CHECK(is_documented("acs", "a switch with redirection between NIC and GPU", machine.found_by("acs")));
+    machine.inventory.others.front().path = {"pci0000:80", "0000:80:01.0"}; // elsewhere
+    CHECK(machine.found_by("acs").empty());
+}
+
+TEST_CASE("without the extended configuration space nobody knows of redirection") {
+    Machine machine;
+    add_gpu(machine);
+    for (const std::string bridge : {"sys/bus/pci/devices/0000:3c:04.0", kPort}) {
+        machine.make(bridge);
+        machine.write(bridge + "/config", std::string(64, '\0')); // as another user than root reads it
+    }
+    CHECK_THAT(machine.why_not("acs"), Contains("0000:3c:04.0") && Contains("CAP_SYS_ADMIN"));
+}
+
+TEST_CASE("a GPU without nvidia_peermem needs DMA-BUF") {
+    Machine machine;
+    CHECK(machine.found_by("peer-memory").empty());
+    add_gpu(machine);
+    CHECK_THAT(machine.found_by("peer-memory"), Contains("info") && Contains("DMA-BUF"));
+    CHECK(is_documented("peer-memory", "a GPU of NVIDIA without nvidia_peermem", machine.found_by("peer-memory")));
+    machine.make("sys/module/nvidia_peermem");
+    CHECK(machine.found_by("peer-memory").empty());
+}
+
+TEST_CASE("a module that somebody loaded by hand is not there after the next boot") {
+    const Machine machine;
+    CHECK(machine.found_by("modules-at-boot").empty());
+    machine.remove("usr/lib/udev/rules.d");
+    CHECK_THAT(machine.found_by("modules-at-boot"), Contains("warning") && Contains("package rdma-core"));
+    CHECK(
+        is_documented("modules-at-boot", "a node without the package rdma-core", machine.found_by("modules-at-boot")));
+    machine.make("etc/modules-load.d");
+    machine.write("etc/modules-load.d/rdma.conf", "rdma_ucm");
+    CHECK(machine.found_by("modules-at-boot").empty());
+}
+
+TEST_CASE("drivers of a container are worth knowing") {
+    const Machine machine;
+    machine.make("run/mellanox/drivers");
+    CHECK(machine.found_by("driver-container").empty());
+    machine.make("run/mellanox/drivers/usr");
+    CHECK_THAT(machine.found_by("driver-container"), Contains("info") && Contains("drain the node"));
+    CHECK(is_documented("driver-container", "a driver container of the NVIDIA network operator",
+                        machine.found_by("driver-container")));
+}
+
+TEST_CASE("an InfiniBand cable with one lane is a warning") {
+    Machine machine;
+    auto& ports = machine.inventory.devices.front().rdma.front().ports;
+    ports.push_back({.number = 1,
+                     .state = kernel::PortState::active,
+                     .physical_state = "LinkUp",
+                     .link_layer = "InfiniBand",
+                     .rate = "100 Gb/sec (4X EDR)"});
+    CHECK(machine.found_by("lanes").empty());
+    ports.front().rate = "25 Gb/sec (1X EDR)";
+    CHECK_THAT(machine.found_by("lanes"), Contains("warning") && Contains("port 1 of mlx5_0") && Contains("cable"));
+    CHECK(is_documented("lanes", "a cable with one lane of four", machine.found_by("lanes")));
+}
+
+TEST_CASE("a network service that manages a VF is a warning") {
+    Machine machine;
+    machine.nic().pf = base::PciAddress::parse("0000:3b:00.1").value();
+    machine.inventory.devices.front().net.push_back({.place = 0, .name = "ens1f0v0", .ifindex = 7});
+    machine.make("run/NetworkManager/devices");
+    machine.make("run/systemd/netif/links");
+    machine.write("run/NetworkManager/devices/7", "[device]\nmanaged=false");
+    machine.write("run/systemd/netif/links/7", "ADMIN_STATE=unmanaged\nOPER_STATE=off");
+    CHECK(machine.found_by("network-service").empty());
+    machine.write("run/systemd/netif/links/7", "ADMIN_STATE=configured\nOPER_STATE=routable");
+    CHECK_THAT(machine.found_by("network-service"), Contains("systemd-networkd manages VF ens1f0v0"));
+    machine.remove("run/systemd/netif/links/7");
+    machine.write("run/NetworkManager/devices/7", "[device]\nmanaged=true");
+    CHECK_THAT(machine.found_by("network-service"), Contains("`nmcli device set ens1f0v0 managed no`"));
+    CHECK(is_documented("network-service", "NetworkManager has a VF on the host", machine.found_by("network-service")));
+}
+
+TEST_CASE("what SELinux refused is in the audit log") {
+    const Machine machine;
+    machine.make("var/log/audit");
+    machine.write("var/log/audit/audit.log",
+                  "type=AVC msg=audit(1700000000.1:7): avc:  denied  { read } for  pid=9 comm=\"other\" name=\"x\"");
+    machine.make("dev");
+    machine.write("dev/kmsg", "");
+    CHECK(machine.found_by("denials").empty());
+    machine.write("var/log/audit/audit.log",
+                  "type=AVC msg=audit(1700000000.1:8): avc:  denied  { mounton } for  pid=9 comm=\"rdmanet\" "
+                  "path=\"/run/netns\"");
+    CHECK_THAT(machine.found_by("denials"),
+               Contains("warning | ") && Contains("SELinux refused") && Contains("mounton") && Contains("restorecon"));
+}
+
+} // namespace
+} // namespace rdmanet::doctor
