@@ -1,10 +1,10 @@
 // `rdmanet doctor`: every check is provoked on a real kernel, and is silent before. Faults of hardware that the
 // software NIC cannot have are in the unit tests of the room doctor.
+#include "doctor_provocation.hpp"
 #include "documented.hpp"
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
-#include "support/documented_check.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
@@ -20,56 +20,15 @@ using Catch::Contains;
 
 namespace {
 
-/// A fault as the documentation calls it, a command that causes it, one that ends it, and words of the finding.
-struct Provocation {
-    std::string check;
-    std::string fault;
-    std::string begin;
-    std::string end;
-    std::vector<std::string> words;
-};
-
-const std::set<std::string> kOnlyInUnitTests{"presence",    "pcie-link",    "module-dir",
-                                             "rdma-driver", "stack-origin", "rdma-devices"};
-
-std::string doctor(const std::string& options = "") {
-    return shell(concat(binary(), " doctor ", options, " || [ $? -lt 3 ]"));
-}
-
-/// What a check found, a line each: "severity | subject | what | cure".
-std::string found_by(const std::string& check, const std::string& options) {
-    return shell(concat("{ ", binary(), " doctor --json ", options,
-                        " || [ $? -lt 3 ]; } | jq -r '.findings[]|select(.check==\"", check,
-                        "\")|[.severity,.subject,.what,.cure]|join(\" | \")'"));
-}
+/// In doctor_node_test.cpp and in the unit tests of the room doctor.
+const std::set<std::string> kTriedElsewhere{
+    "acs",        "bonds",           "denials",     "driver-container",  "iommu",
+    "lanes",      "leases",          "module-dir",  "module-signatures", "modules-at-boot",
+    "neighbours", "network-service", "pcie-link",   "peer-memory",       "pod-addresses",
+    "presence",   "rdma-devices",    "rdma-driver", "stack-origin",      "strays"};
 
 std::string debugfs(const std::string& file) {
     return concat("/sys/kernel/debug/simrnic/", file);
-}
-
-/// Starts a program in a network namespace and returns when it runs.
-std::string in_background(const Pod& pod, const std::string& how, const std::string& program) {
-    return concat("cp -n /bin/sleep ", program, "; ip netns exec ", pod.name(), ' ', how, ' ', program,
-                  " 1000 >/dev/null 2>&1 & until pgrep -x $(basename ", program, ") >/dev/null; do :; done");
-}
-
-std::string end_of(const std::string& program) {
-    return concat("pkill -x $(basename ", program, "); while pgrep -x $(basename ", program,
-                  ") >/dev/null; do :; done");
-}
-
-void try_all(const std::vector<Provocation>& provocations, const std::string& options, std::set<std::string>& tried) {
-    for (const Provocation& each : provocations) {
-        INFO(each.check);
-        CHECK(found_by(each.check, options) == "");
-        shell(each.begin);
-        const std::string found = found_by(each.check, options);
-        CHECK(is_documented(source_text("docs/doctor.md"), each.check, each.fault, found));
-        for (const std::string& word : each.words) CHECK_THAT(found, Contains(word));
-        shell(each.end);
-        CHECK(found_by(each.check, options) == "");
-        tried.insert(each.check);
-    }
 }
 
 constexpr const char* kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
@@ -119,7 +78,7 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
     const std::vector<std::string> documented = lines_of(read_markdown("docs/doctor.md").blocks.at(0).text);
     CHECK(documented.size() == 5);
     for (std::size_t line = 0; line + 1 < documented.size(); ++line) CHECK_THAT(shown, Contains(documented[line]));
-    CHECK_THAT(shown, Contains("27 checks: 1 failure, 1 warning, ") || Contains("27 checks: 1 failure, 2 warnings, "));
+    CHECK_THAT(shown, Contains(documented.at(4).substr(0, documented.at(4).find(','))));
     shell(
         concat("echo 'options ib_core netns_mode=0' >/etc/modprobe.d/doctor.conf; echo 1 >", debugfs(other), "/cable"));
     wait_until(concat("! ip link show ", other, " | grep -q NO-CARRIER"));
@@ -127,111 +86,108 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
     std::set<std::string> tried;
     const std::string rebind_vf =
         concat("cd /sys/bus/pci/drivers/simrnic; echo ", vfs.vf(1), " >unbind; echo ", vfs.vf(1), " >bind");
-    try_all(
-        {{"driver",
-          "a NIC is unbound from its driver",
-          concat("echo ", address, " >/sys/bus/pci/drivers/simrnic/unbind"),
-          concat("echo ", address, " >/sys/bus/pci/drivers/simrnic/bind; ip link set ", other, " mtu 4200 up"),
-          {address, "has no driver"}},
-         {"core-modules",
-          "`rmmod rdma_ucm`",
-          "rmmod rdma_ucm",
-          "modprobe rdma_ucm",
-          {"rdma_ucm is not loaded", "`modprobe rdma_ucm`"}},
-         {"mode-at-boot",
-          "mode exclusive without a line in /etc/modprobe.d",
-          "rm /etc/modprobe.d/doctor.conf",
-          "echo 'options ib_core netns_mode=0' >/etc/modprobe.d/doctor.conf",
-          {"exclusive now", "shared after the next boot", "/etc/modprobe.d"}},
-         {"apart",
-          "only the net device of a VF moves to a pod",
-          concat("ip link set ", vfs.netdev(1), " netns pod"),
-          concat("ip -n pod link set ", vfs.netdev(1), " netns 1"),
-          {vfs.vf(1), "is in shop/till", vfs.rdma(1), "is on the host"}},
-         {"node-guid",
-          "a VF without a node GUID",
-          concat("echo 1 >", debugfs(vfs.pf()), "/vf_no_guid; ", rebind_vf),
-          concat("echo 0 >", debugfs(vfs.pf()), "/vf_no_guid; ", rebind_vf),
-          {vfs.rdma(1), "no node GUID", "bind its driver again"}},
-         {"port-state",
-          "the cable is unplugged",
-          concat("echo 0 >", debugfs(other), "/cable; until ip link show ", other, " | grep -q NO-CARRIER; do :; done"),
-          concat("echo 1 >", debugfs(other), "/cable; while ip link show ", other, " | grep -q NO-CARRIER; do :; done"),
-          {address, "is down", "it has no link", "cable"}},
-         {"gid-table",
-          "254 more addresses on a parent",
-          fill_gids("", other),
-          concat("ip addr flush dev ", other, " scope global"),
-          {address, "256 of 256 entries", "linkLocalGids"}},
-         {"device-files",
-          "/dev/infiniband is renamed",
-          "mv /dev/infiniband /dev/away",
-          "mv /dev/away /dev/infiniband",
-          {"/dev/infiniband/uverbs", "is missing", "udev"}},
-         {"parent-up",
-          "`ip link set rnic1p0 down`",
-          concat("ip link set ", other, " down"),
-          concat("ip link set ", other, " up"),
-          {other, "is down", concat("`ip link set ", other, " up`")}},
-         {"mtu",
-          "`ip link set rnic1p0 mtu 1500`",
-          concat("ip link set ", other, " mtu 1500"),
-          concat("ip link set ", other, " mtu 4200"),
-          {"info", other, "MTU 1500", "1024 bytes"}},
-         {"rails",
-          "two NICs get addresses in one subnet",
-          concat("ip addr add 10.75.0.1/24 dev ", vfs.pf(), "; ip addr add 10.75.0.2/24 dev ", other),
-          concat("ip addr del 10.75.0.1/24 dev ", vfs.pf(), "; ip addr del 10.75.0.2/24 dev ", other),
-          {other, vfs.pf(), "10.75.0.0/24", "arp_ignore"}},
-         {"plugin",
-          "the plugin is removed",
-          "rm /usr/lib/cni/rdmanet",
-          concat("cp ", binary(), " /usr/lib/cni/rdmanet"),
-          {"no plugin directory", "/usr/lib/cni"}},
-         {"plugin",
-          "the plugin loses its permission to execute",
-          "chmod 644 /usr/lib/cni/rdmanet",
-          "chmod 755 /usr/lib/cni/rdmanet",
-          {"not executable", "`chmod 755 /usr/lib/cni/rdmanet`"}},
-         {"memlock",
-          "a process called containerd with a limit",
-          "cp -n /bin/sleep /tmp/containerd; prlimit --memlock=65536 /tmp/containerd 1000 >/dev/null 2>&1 & until "
-          "pgrep -x containerd "
-          ">/dev/null; do :; done",
-          end_of("/tmp/containerd"),
-          {"containerd", "65536 bytes", "LimitMEMLOCK"}},
-         {"attachments",
-          "an address is removed in the pod",
-          "ip -n pod addr del 10.73.0.1/24 dev net1",
-          "ip -n pod addr add 10.73.0.1/24 brd + dev net1",
-          {"shop/till", "10.73.0.1", "`rdmanet check`"}},
-         {"resources",
-          "the kubelet has no resource",
-          concat("echo '{\"Data\":{}}' >", kCheckpoint),
-          give_device(vfs.vf(0), "uid-1"),
-          {"no device plugin", "tolerations"}},
-         {"allocations",
-          "the kubelet gave the device of a pod to another pod",
-          give_device(vfs.vf(0), "uid-2"),
-          give_device(vfs.vf(0), "uid-1"),
-          {vfs.vf(0), "shop/till", "UID uid-2", "deviceID"}},
-         {"multus",
-          "a configuration sorts before that of Multus",
-          "echo '{\"type\":\"bridge\"}' >/etc/cni/net.d/05-bridge.conf",
-          "rm /etc/cni/net.d/05-bridge.conf",
-          {"05-bridge.conf", "10-multus.conf", "no secondary networks"}},
-         {"tokens",
-          "a token that has expired",
-          give_token("1700000000"),
-          give_token("4102444800"),
-          {kMultus, "Unauthorized", "restart the pod of Multus"}}},
-        "", tried);
+    try_all({{"driver",
+              "a NIC is unbound from its driver",
+              concat("echo ", address, " >/sys/bus/pci/drivers/simrnic/unbind"),
+              concat("echo ", address, " >/sys/bus/pci/drivers/simrnic/bind; ip link set ", other, " mtu 4200 up"),
+              {address, "has no driver"}},
+             {"core-modules",
+              "`rmmod rdma_ucm`",
+              "rmmod rdma_ucm",
+              "modprobe rdma_ucm",
+              {"rdma_ucm is not loaded", "`modprobe rdma_ucm`"}},
+             {"mode-at-boot",
+              "mode exclusive without a line in /etc/modprobe.d",
+              "rm /etc/modprobe.d/doctor.conf",
+              "echo 'options ib_core netns_mode=0' >/etc/modprobe.d/doctor.conf",
+              {"exclusive now", "shared after the next boot", "/etc/modprobe.d"}},
+             {"apart",
+              "only the net device of a VF moves to a pod",
+              concat("ip link set ", vfs.netdev(1), " netns pod"),
+              concat("ip -n pod link set ", vfs.netdev(1), " netns 1"),
+              {vfs.vf(1), "is in shop/till", vfs.rdma(1), "is on the host"}},
+             {"node-guid",
+              "a VF without a node GUID",
+              concat("echo 1 >", debugfs(vfs.pf()), "/vf_no_guid; ", rebind_vf),
+              concat("echo 0 >", debugfs(vfs.pf()), "/vf_no_guid; ", rebind_vf),
+              {vfs.rdma(1), "no node GUID", "bind its driver again"}},
+             {"port-state",
+              "the cable is unplugged",
+              concat("echo 0 >", debugfs(other), "/cable"),
+              concat("echo 1 >", debugfs(other), "/cable"),
+              {address, "is down", "it has no link", "cable"}},
+             {"gid-table",
+              "254 more addresses on a parent",
+              fill_gids("", other),
+              concat("ip addr flush dev ", other, " scope global"),
+              {address, "256 of 256 entries", "linkLocalGids"}},
+             {"device-files",
+              "/dev/infiniband is renamed",
+              "mv /dev/infiniband /dev/away",
+              "mv /dev/away /dev/infiniband",
+              {"/dev/infiniband/uverbs", "is missing", "udev"}},
+             {"parent-up",
+              "`ip link set rnic1p0 down`",
+              concat("ip link set ", other, " down"),
+              concat("ip link set ", other, " up"),
+              {other, "is down", concat("`ip link set ", other, " up`")}},
+             {"mtu",
+              "`ip link set rnic1p0 mtu 1500`",
+              concat("ip link set ", other, " mtu 1500"),
+              concat("ip link set ", other, " mtu 4200"),
+              {"info", other, "MTU 1500", "1024 bytes"}},
+             {"rails",
+              "two NICs get addresses in one subnet",
+              concat("ip addr add 10.75.0.1/24 dev ", vfs.pf(), "; ip addr add 10.75.0.2/24 dev ", other),
+              concat("ip addr del 10.75.0.1/24 dev ", vfs.pf(), "; ip addr del 10.75.0.2/24 dev ", other),
+              {other, vfs.pf(), "10.75.0.0/24", "arp_ignore"}},
+             {"plugin",
+              "the plugin is removed",
+              "rm /usr/lib/cni/rdmanet",
+              concat("cp ", binary(), " /usr/lib/cni/rdmanet"),
+              {"no plugin directory", "/usr/lib/cni"}},
+             {"plugin",
+              "the plugin loses its permission to execute",
+              "chmod 644 /usr/lib/cni/rdmanet",
+              "chmod 755 /usr/lib/cni/rdmanet",
+              {"not executable", "`chmod 755 /usr/lib/cni/rdmanet`"}},
+             {"memlock",
+              "a process called containerd with a limit",
+              "cp -n /bin/sleep /tmp/containerd; prlimit --memlock=65536 /tmp/containerd 1000 >/dev/null 2>&1 &",
+              end_of("/tmp/containerd"),
+              {"containerd", "65536 bytes", "LimitMEMLOCK"}},
+             {"attachments",
+              "an address is removed in the pod",
+              "ip -n pod addr del 10.73.0.1/24 dev net1",
+              "ip -n pod addr add 10.73.0.1/24 brd + dev net1",
+              {"shop/till", "10.73.0.1", "`rdmanet check`"}},
+             {"resources",
+              "the kubelet has no resource",
+              concat("echo '{\"Data\":{}}' >", kCheckpoint),
+              give_device(vfs.vf(0), "uid-1"),
+              {"no device plugin", "tolerations"}},
+             {"allocations",
+              "the kubelet gave the device of a pod to another pod",
+              give_device(vfs.vf(0), "uid-2"),
+              give_device(vfs.vf(0), "uid-1"),
+              {vfs.vf(0), "shop/till", "UID uid-2", "deviceID"}},
+             {"multus",
+              "a configuration sorts before that of Multus",
+              "echo '{\"type\":\"bridge\"}' >/etc/cni/net.d/05-bridge.conf",
+              "rm /etc/cni/net.d/05-bridge.conf",
+              {"05-bridge.conf", "10-multus.conf", "no secondary networks"}},
+             {"tokens",
+              "a token that has expired",
+              give_token("1700000000"),
+              give_token("4102444800"),
+              {kMultus, "Unauthorized", "restart the pod of Multus"}}},
+            "", tried);
 
     const std::string in_image = "unshare -m sh -c 'mount -t tmpfs none $1; shift; exec \"$@\"' _ ";
     try_all({{"pod-interface",
               "the interface is set down in the pod",
               "ip -n pod link set net1 down",
-              "ip -n pod link set net1 up; until ip -n pod link show net1 | grep -q LOWER_UP; do :; done",
+              "ip -n pod link set net1 up",
               {"shop/till net1", "is down"}},
              {"pod-rdma",
               "a macvlan child in mode exclusive",
@@ -269,6 +225,11 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
     CHECK_THAT(doctor("--pod shop/till"), Contains(" 0 failures"));
 
     const std::vector<Provocation> last{
+        {"kernel-log",
+         "250 messages of irdma",
+         "for i in $(seq 1 250); do echo 'irdma 0000:3b:00.0: a test' >/dev/kmsg; done",
+         "dmesg --clear",
+         {"messages of irdma", "`dmesg | grep irdma`"}},
         {"duplicate-guid",
          "a VF has the MAC of another",
          concat("ip link set ", vfs.pf(), " vf 1 mac $(ip -n pod -j link show net1 | jq -r '.[0].address'); ",
@@ -282,14 +243,7 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
          {"1 attachment is still recorded", "`rdmanet gc`"}}};
     try_all(last, "", tried);
 
-    CHECK(found_by("kernel-log", "") == "");
-    shell("for i in $(seq 1 250); do echo 'irdma 0000:3b:00.0: a test' >/dev/kmsg; done");
-    CHECK_THAT(found_by("kernel-log", ""), Names("messages of irdma", "`dmesg | grep irdma`"));
-    CHECK(is_documented(source_text("docs/doctor.md"), "kernel-log", "250 messages of irdma",
-                        found_by("kernel-log", "")));
-    tried.insert("kernel-log");
-
-    std::set<std::string> all = kOnlyInUnitTests;
+    std::set<std::string> all = kTriedElsewhere;
     all.insert(tried.begin(), tried.end());
     std::set<std::string> known;
     for (const std::string& check : lines_of(
