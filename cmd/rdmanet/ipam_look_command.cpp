@@ -48,6 +48,7 @@ IpamVerb add_ipam_show(CLI::App& ipam, IpamOptions& options) {
     add_place_options(*command, options);
     const auto node = std::make_shared<std::string>();
     command->add_option("--node", *node, "only the blocks and leases of this node");
+    command->footer("Example: rdmanet ipam show --kubeconfig ~/.kube/config");
     return {.command = command, .run = [&options, node] { return show(options, *node); }};
 }
 
@@ -63,6 +64,7 @@ IpamVerb add_ipam_check(CLI::App& ipam, IpamOptions& options) {
                      "seconds until what seems wrong is looked at again, because it may just be changing")
         ->check(CLI::Range(0U, kLongestPause))
         ->capture_default_str();
+    command->footer("Example: rdmanet ipam check");
     return {.command = command, .run = [&options, own] { return check(options, *own); }};
 }
 

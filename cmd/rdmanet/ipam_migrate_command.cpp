@@ -116,6 +116,7 @@ IpamVerb add_ipam_migrate(CLI::App& ipam, IpamOptions& options) {
     command->add_option("--pause", own->pause, "for how many seconds to look whether whereabouts writes")
         ->capture_default_str();
     add_output_options(*command, options.json);
+    command->footer("Example: rdmanet ipam migrate --network nad.yaml --to blocks --dry-run");
     return {.command = command, .run = [&options, own] { return migrate(options, *own); }, .is_about_node = false};
 }
 

@@ -75,6 +75,7 @@ IpamVerb add_ipam_reconcile(CLI::App& ipam, IpamOptions& places) {
     add_namespace_option(*command, places);
     command->add_flag("--unknown-nodes-are-ready", own->unknown_nodes_are_ready,
                       "also free records that do not say their node while some node is not ready");
+    command->footer("Example: rdmanet ipam reconcile --dry-run --kubeconfig ~/.kube/config");
     return {.command = command, .run = [&places, own] { return reconcile(places, *own); }, .is_about_node = false};
 }
 

@@ -124,6 +124,7 @@ IpamVerb add_ipam_release(CLI::App& ipam, IpamOptions& options) {
     command->add_option("--pod", own->pod, "the leases of this pod: NAMESPACE/NAME");
     command->add_option("--node", own->node, "the leases and blocks of this node");
     command->add_flag("--yes", own->yes, "do it");
+    command->footer("Example: rdmanet ipam release --pod default/web");
     return {.command = command, .run = [&options, own] { return release(options, *own); }};
 }
 

@@ -66,6 +66,7 @@ IpamVerb add_ipam_rename_node(CLI::App& ipam, IpamOptions& options) {
     command->add_option("OLD", names->from, "the name that etcd knows")->required();
     command->add_option("NEW", names->to, "the name that the node has now")->required();
     command->add_option("--machine-id", names->machine_id, "which machine, if several have the name");
+    command->footer("Example: rdmanet ipam rename-node old-name new-name");
     return {.command = command, .run = [&options, names] { return rename(options, *names); }};
 }
 

@@ -55,6 +55,17 @@ TEST_CASE("a mistyped command produces the list of commands", "[protocol]") {
     CHECK(said("help plan").out == said("plan --help").out);
 }
 
+TEST_CASE("the help of each command has an example", "[protocol]") {
+    const auto help_of = [](const std::string& command) {
+        return run_by_shell(concat("unset CNI_COMMAND; exec \"$0\" ", command, " --help"), {}).out;
+    };
+    for (const char* command : {"check", "doctor", "gc", "inventory", "plan", "state", "verify", "ipam check",
+                                "ipam migrate", "ipam reconcile", "ipam release", "ipam rename-node", "ipam show"}) {
+        INFO(command);
+        CHECK_THAT(help_of(command), Contains(concat("Example: rdmanet ", command)));
+    }
+}
+
 // The address sanitizer finds its stack in /proc/self/maps and otherwise reports errors that are none.
 TEST_CASE("without /proc the error tells to mount it", "[protocol][no-proc]") {
     const std::string call =
