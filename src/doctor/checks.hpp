@@ -15,6 +15,7 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> place_checks();
 [[nodiscard]] std::span<const Check> network_checks();
 [[nodiscard]] std::span<const Check> host_network_checks();
+[[nodiscard]] std::span<const Check> plugin_checks();
 [[nodiscard]] std::span<const Check> runtime_checks();
 [[nodiscard]] std::span<const Check> denial_checks();
 [[nodiscard]] std::span<const Check> cluster_checks();

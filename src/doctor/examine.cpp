@@ -10,9 +10,9 @@ namespace {
 using inventory::Inventory;
 
 std::vector<std::span<const Check>> all_layers() {
-    return {hardware_checks(), gpu_checks(),    kernel_checks(),  kernel_log_checks(),
-            rdma_checks(),     place_checks(),  network_checks(), host_network_checks(),
-            runtime_checks(),  denial_checks(), cluster_checks(), pod_checks()};
+    return {hardware_checks(), gpu_checks(),     kernel_checks(),       kernel_log_checks(), rdma_checks(),
+            place_checks(),    network_checks(), host_network_checks(), plugin_checks(),     runtime_checks(),
+            denial_checks(),   cluster_checks(), pod_checks()};
 }
 
 CheckResult run(const Check& check, const Context& context, Findings& found) {

@@ -14,7 +14,7 @@ namespace rdmanet::doctor {
 
 namespace {
 
-constexpr std::size_t kMost = 256U << 10U;
+constexpr std::size_t kMostRead = 256U << 10U;
 
 std::vector<std::string> lines_in(const std::string& content) {
     std::istringstream text(content);
@@ -30,7 +30,7 @@ bool exists(const std::string& path) {
 }
 
 std::string content_of(const std::string& path) try {
-    return base::read_named_file_if_exists(path, kMost).value_or("");
+    return base::read_named_file_if_exists(path, kMostRead).value_or("");
 } catch (const base::Error&) {
     return {};
 }
@@ -43,9 +43,9 @@ std::vector<std::string> end_lines_of(const std::string& path) {
     const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file) return {};
     const off_t size = ::lseek(file.get(), 0, SEEK_END);
-    std::string text(kMost, '\0');
+    std::string text(kMostRead, '\0');
     const ssize_t count =
-        ::pread(file.get(), text.data(), text.size(), std::max<off_t>(0, size - static_cast<off_t>(kMost)));
+        ::pread(file.get(), text.data(), text.size(), std::max<off_t>(0, size - static_cast<off_t>(kMostRead)));
     text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     return lines_in(text);
 }

@@ -38,7 +38,8 @@ void check_strays(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices) {
         if (device.net.empty() || device.net.front().place == 0) continue;
         const Namespace& place = context.inventory.namespaces[device.net.front().place];
-        if (place.mount_point.empty() || !place.pod.name.empty() || !place.pod_uid.empty() || !place.trouble.empty()) continue;
+        if (place.mount_point.empty() || !place.pod.name.empty() || !place.pod_uid.empty() || !place.trouble.empty())
+            continue;
         found.warning(subject_of(device),
                       fmt::format("its net device is in {}, which has no process and no attachment of rdmanet", place),
                       fmt::format("if nobody uses it: `nsenter --net={} ip link set {} netns 1`",

@@ -1,4 +1,4 @@
-// Container runtime, plugin directory, and rdmanet's own records.
+// Locked memory of the container runtime, and rdmanet's own records.
 #include "checks.hpp"
 #include "files.hpp"
 #include "processes.hpp"
@@ -9,41 +9,10 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/text.hpp>
 
-#include <sys/statvfs.h>
-#include <unistd.h>
-
 #include <chrono>
 
 namespace rdmanet::doctor {
 namespace {
-
-/// Where runtimes look for plugins: the CNI default, Debian's, Fedora's, k3s' and OpenShift's.
-constexpr std::string_view kPluginDirectories[] = {"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni",
-                                                   "/var/lib/rancher/k3s/data/cni", "/var/lib/cni/bin"};
-
-void check_plugin(const Context& context, Findings& found) {
-    std::string empty_directory;
-    for (const std::string_view directory : kPluginDirectories) {
-        const std::string path = context.path(directory);
-        if (!exists(path)) continue;
-        const std::string plugin = fmt::format("{}/rdmanet", path);
-        if (!exists(plugin)) {
-            if (empty_directory.empty()) empty_directory = directory;
-            continue;
-        }
-        if (::access(plugin.c_str(), X_OK) != 0)
-            found.failure("", fmt::format("{}/rdmanet is not executable", directory),
-                          fmt::format("`chmod 755 {}/rdmanet`", directory));
-        struct statvfs status {};
-        if (::statvfs(plugin.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0)
-            found.failure("", fmt::format("{}/rdmanet is on a file system that is mounted noexec", directory),
-                          fmt::format("mount {} with exec", directory));
-        return;
-    }
-    if (!empty_directory.empty())
-        found.warning("", fmt::format("rdmanet is in no plugin directory of this node; {} is one", empty_directory),
-                      fmt::format("copy it there: `install -m 755 rdmanet {}/rdmanet`", empty_directory));
-}
 
 void check_memlock(const Context& context, Findings& found) {
     for (const std::string& process : list_processes(context)) {
@@ -103,7 +72,6 @@ void check_leases(const Context& context, Findings& found) {
 }
 
 constexpr Check kRuntimeChecks[] = {
-    {{"plugin", Layer::runtime, "rdmanet in a plugin directory, and executable"}, check_plugin},
     {{"memlock", Layer::runtime, "locked memory of the container runtime"}, check_memlock},
     {{"records", Layer::runtime, "records of dead pods, and records that cannot be read"}, check_records},
     {{"leases", Layer::runtime, "leases that no record leads to"}, check_leases},

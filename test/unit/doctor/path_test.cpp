@@ -131,6 +131,31 @@ TEST_CASE("a network service that manages a VF is a warning") {
     CHECK(is_documented("network-service", "NetworkManager has a VF on the host", machine.found_by("network-service")));
 }
 
+TEST_CASE("the plugin must be where the runtime looks") {
+    const Machine machine;
+    CHECK(machine.found_by("plugin").empty()); // no runtime, no directory
+    machine.make("opt/cni/bin");
+    machine.make("etc/containerd");
+    machine.write("opt/cni/bin/rdmanet", "another program");
+    machine.allow("opt/cni/bin/rdmanet");
+    CHECK_THAT(machine.found_by("plugin"), Contains("info") && Contains("another version"));
+    CHECK(is_documented("plugin", "the plugin is of another version", machine.found_by("plugin")));
+    machine.write("etc/containerd/config.toml", "# bin_dir = \"/nowhere\"\n  [cni]\n    bin_dir = \"/opt/cni/bin\"");
+    CHECK_THAT(machine.found_by("plugin"), !Contains("failure"));
+    machine.write("etc/containerd/config.toml", "bin_dirs = [\n  \"/usr/lib/cni\",\n  \"/usr/local/cni/\"\n]");
+    CHECK_THAT(machine.found_by("plugin"),
+               Contains("failure") && Contains("in /usr/lib/cni, /usr/local/cni/ (/etc/containerd/config.toml)") &&
+                   Contains("rdmanet is in /opt/cni/bin") && Contains("install -m 755 rdmanet /usr/lib/cni/rdmanet"));
+    CHECK(is_documented("plugin", "containerd looks in another directory", machine.found_by("plugin")));
+    machine.make("usr/local/cni");
+    machine.write("usr/local/cni/rdmanet", "another program");
+    machine.allow("usr/local/cni/rdmanet");
+    CHECK_THAT(machine.found_by("plugin"), Contains("/usr/local/cni/rdmanet is another version"));
+    machine.make("etc/crio/crio.conf.d");
+    machine.write("etc/crio/crio.conf.d/10-cni.conf", "plugin_dirs = [\"/opt/cni/bin\"]");
+    CHECK_THAT(machine.found_by("plugin"), Contains("/opt/cni/bin/rdmanet is another version"));
+}
+
 TEST_CASE("what SELinux refused is in the audit log") {
     const Machine machine;
     machine.make("var/log/audit");

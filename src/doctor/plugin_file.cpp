@@ -1,0 +1,136 @@
+// The plugin's own file, where container runtimes look for it.
+#include "checks.hpp"
+#include "files.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <string_view>
+
+namespace rdmanet::doctor {
+namespace {
+
+/// Where runtimes look if they are not told: the CNI default, Debian's, Fedora's, k3s' and OpenShift's.
+const std::vector<std::string> kUsualDirectories{"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni",
+                                                 "/var/lib/rancher/k3s/data/cni", "/var/lib/cni/bin"};
+
+/// The directories that a runtime's configuration names, and the file that does.
+struct Told {
+    std::string file;
+    std::vector<std::string> directories;
+};
+
+/// The texts in quotes behind `KEY =`, up to the end of the line or of the list in brackets (TOML).
+std::vector<std::string> values_of(const std::string& text, std::string_view key) {
+    std::vector<std::string> values;
+    for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos; at += key.size()) {
+        const std::size_t line = text.rfind('\n', at) + 1; // 0 in the first line
+        const std::size_t equals = text.find_first_not_of(" \t", at + key.size());
+        if (text.find_first_not_of(" \t", line) != at || equals == std::string::npos || text[equals] != '=') continue;
+        const std::size_t begin = text.find_first_not_of(" \t", equals + 1);
+        if (begin == std::string::npos) break;
+        const std::size_t end = text.find(text[begin] == '[' ? ']' : '\n', begin);
+        const std::string list = text.substr(begin, end == std::string::npos ? end : end - begin);
+        for (std::size_t open = 0; (open = list.find('"', open)) != std::string::npos;) {
+            const std::size_t close = list.find('"', open + 1);
+            if (close == std::string::npos) break;
+            values.push_back(list.substr(open + 1, close - open - 1));
+            open = close + 1;
+        }
+    }
+    return values;
+}
+
+/// containerd has "bin_dir", and "bin_dirs" since its version 2.1; CRI-O has "plugin_dirs".
+std::optional<Told> told_directories(const Context& context) {
+    std::vector<std::string> files{"/etc/containerd/config.toml",
+                                   "/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "/etc/crio/crio.conf"};
+    for (const std::string& name : names_in(context.path("/etc/crio/crio.conf.d")))
+        files.push_back(fmt::format("/etc/crio/crio.conf.d/{}", name));
+    std::optional<Told> told; // the last one counts
+    for (const std::string& file : files) {
+        const std::string text = content_of(context.path(file));
+        for (const std::string_view key : {"bin_dir", "bin_dirs", "plugin_dirs"})
+            if (auto directories = values_of(text, key); !directories.empty())
+                told = Told{.file = file, .directories = std::move(directories)};
+    }
+    return told;
+}
+
+std::string plugin_in(const std::string& directory) {
+    return fmt::format("{}{}rdmanet", directory, directory.ends_with('/') ? "" : "/");
+}
+
+/// The first directory that has the plugin.
+std::optional<std::string> find_plugin(const Context& context, const std::vector<std::string>& directories) {
+    for (const std::string& directory : directories)
+        if (exists(context.path(plugin_in(directory)))) return directory;
+    return std::nullopt;
+}
+
+std::string install_command(const std::string& directory) {
+    return fmt::format("copy it there: `install -m 755 rdmanet {}`", plugin_in(directory));
+}
+
+bool differs_from_this_program(const std::string& path) try {
+    constexpr const char* kThis = "/proc/self/exe";
+    constexpr std::size_t kMost = 64U << 20U;
+    struct stat theirs {};
+    struct stat own {};
+    if (::stat(path.c_str(), &theirs) != 0 || ::stat(kThis, &own) != 0) return false;
+    if (theirs.st_dev == own.st_dev && theirs.st_ino == own.st_ino) return false;
+    return theirs.st_size != own.st_size ||
+           base::read_named_file_if_exists(path, kMost) != base::read_named_file_if_exists(kThis, kMost);
+} catch (const base::Error&) {
+    return false; // not readable for this user
+}
+
+void check_file(const Context& context, const std::string& directory, Findings& found) {
+    const std::string plugin = plugin_in(directory);
+    const std::string path = context.path(plugin);
+    if (::access(path.c_str(), X_OK) != 0)
+        found.failure("", fmt::format("{} is not executable", plugin), fmt::format("`chmod 755 {}`", plugin));
+    struct statvfs status {};
+    if (::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0)
+        found.failure("", fmt::format("{} is on a file system that is mounted noexec", plugin),
+                      fmt::format("mount {} with exec", directory));
+    if (differs_from_this_program(path))
+        found.info("", fmt::format("{} is another version of rdmanet than the one that runs now", plugin),
+                   fmt::format("if it is older, {}", install_command(directory)));
+}
+
+void check_plugin(const Context& context, Findings& found) {
+    const std::optional<Told> told = told_directories(context);
+    std::vector<std::string> directories = told ? told->directories : kUsualDirectories;
+    if (const auto directory = find_plugin(context, directories)) return check_file(context, *directory, found);
+    if (told) {
+        const auto elsewhere = find_plugin(context, kUsualDirectories);
+        found.failure("",
+                      fmt::format("the runtime looks for plugins in {} ({}), and rdmanet is {}",
+                                  base::join(directories), told->file,
+                                  elsewhere ? fmt::format("in {}", *elsewhere) : "not there"),
+                      install_command(directories.front()));
+        return;
+    }
+    std::erase_if(directories, [&](const std::string& each) { return !exists(context.path(each)); });
+    if (!directories.empty())
+        found.warning("", fmt::format("rdmanet is in no plugin directory of this node; {} is one", directories.front()),
+                      install_command(directories.front()));
+}
+
+constexpr Check kPluginChecks[] = {
+    {{"plugin", Layer::runtime, "rdmanet where runtimes look for plugins, and executable"}, check_plugin},
+};
+
+} // namespace
+
+std::span<const Check> plugin_checks() {
+    return kPluginChecks;
+}
+
+} // namespace rdmanet::doctor
