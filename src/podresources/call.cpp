@@ -39,8 +39,9 @@ struct Answer {
     std::size_t request_sent = 0;
 };
 
-int on_header(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/, const std::uint8_t* name, std::size_t length,
-              const std::uint8_t* value, std::size_t value_length, std::uint8_t /*flags*/, void* user) noexcept try {
+int on_header(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/, const std::uint8_t* name,
+              std::size_t length, const std::uint8_t* value, std::size_t value_length, std::uint8_t /*flags*/,
+              void* user) noexcept try {
     auto& answer = *static_cast<Answer*>(user);
     const std::string_view key(reinterpret_cast<const char*>(name), length);
     const std::string_view text(reinterpret_cast<const char*>(value), value_length);
@@ -79,8 +80,12 @@ ssize_t give_request(nghttp2_session* /*session*/, std::int32_t /*stream*/, std:
     return static_cast<ssize_t>(count);
 }
 
-template <auto Free> struct Deleter {
-    template <class T> void operator()(T* pointer) const noexcept { Free(pointer); }
+template <auto Free>
+struct Deleter {
+    template <class T>
+    void operator()(T* pointer) const noexcept {
+        Free(pointer);
+    }
 };
 using Session = std::unique_ptr<nghttp2_session, Deleter<nghttp2_session_del>>;
 using Callbacks = std::unique_ptr<nghttp2_session_callbacks, Deleter<nghttp2_session_callbacks_del>>;
@@ -200,8 +205,8 @@ std::string message_of(const Answer& answer) {
     std::size_t length = 0;
     for (std::size_t at = 1; at < kPrefix; ++at) length = length << 8U | static_cast<unsigned char>(answer.body[at]);
     if (length != answer.body.size() - kPrefix)
-        throw CallError(fmt::format("a message of {} bytes is announced, and {} came", length,
-                                    answer.body.size() - kPrefix));
+        throw CallError(
+            fmt::format("a message of {} bytes is announced, and {} came", length, answer.body.size() - kPrefix));
     return answer.body.substr(kPrefix);
 }
 

@@ -62,6 +62,6 @@ class Handler(grpc.GenericRpcHandler):
 server = grpc.server(concurrent.futures.ThreadPoolExecutor(2), handlers=[Handler()])
 server.add_insecure_port("unix:" + sys.argv[1])
 server.start()
-print("listening", flush=True)
+os.write(1, b"listening\n")
 sys.stdin.read()
 os._exit(0)

@@ -75,6 +75,15 @@ public:
         return text;
     }
 
+    /// Why a check was not looked at; empty if it was.
+    [[nodiscard]] std::string why_not(const std::string& check, const std::string& kubeconfig = "") const {
+        const attach::Node node(root_ + "/run/rdmanet", base::Logger(base::LogLevel::error));
+        for (const CheckResult& each : examine(inventory, node, {.root = root_, .kubeconfig = kubeconfig}).checks)
+            if (each.check.id == check) return each.why;
+        return "there is no such check";
+    }
+
+    [[nodiscard]] const std::string& root() const { return root_; }
     [[nodiscard]] inventory::PciFunction& nic() { return *inventory.devices.front().pci; }
 
     inventory::Inventory inventory;

@@ -20,7 +20,9 @@ std::string field(unsigned number, const std::string& content) {
 } // namespace
 
 TEST_CASE("a reader of messages skips numbers, and gives the rest in its order") {
-    MessageReader reader("\x08\x96\x01\x12\x02hi\x19" "12345678\x25" "1234\x1a\x00"sv);
+    MessageReader reader("\x08\x96\x01\x12\x02hi\x19"
+                         "12345678\x25"
+                         "1234\x1a\x00"sv);
     const auto text = reader.next();
     REQUIRE(text);
     CHECK((text->number == 2 && text->content == "hi"));
@@ -40,7 +42,9 @@ TEST_CASE("bytes that are no message are refused, and nothing behind them is rea
     CHECK_THROWS_WITH(next("\x02\x00"sv), Contains("field number 0"));
     CHECK_THROWS_WITH(next("\x80\x80\x80\x80\x10\x00"sv), Contains("field number 536870912"));
     CHECK_THROWS_WITH(next("\x13"sv), Contains("field 2 has wire type 3"));
-    CHECK_THROWS_WITH(next("\x19" "1234567"sv), Contains("8 bytes are announced"));
+    CHECK_THROWS_WITH(next("\x19"
+                           "1234567"sv),
+                      Contains("8 bytes are announced"));
 }
 
 TEST_CASE("the answers' fields are those of api.proto, and newer ones are skipped") {

@@ -74,8 +74,9 @@ TEST_CASE("an answer is read in many pieces, and one that is too large is refuse
     const auto state = [](std::size_t pods) {
         std::string text = R"({"allocatable": {}, "pods": [)";
         for (std::size_t number = 0; number < pods; ++number)
-            text += (number == 0 ? "" : ",") + std::string(R"({"namespace": "n", "name": "p)") + std::to_string(number) +
-                    R"(", "devices": {"example.com/a-resource-with-a-long-name": [")" + std::string(4000, 'x') + R"("]}})";
+            text += (number == 0 ? "" : ",") + std::string(R"({"namespace": "n", "name": "p)") +
+                    std::to_string(number) + R"(", "devices": {"example.com/a-resource-with-a-long-name": [")" +
+                    std::string(4000, 'x') + R"("]}})";
         return text + "]}";
     };
     const test::Kubelet kubelet(folder.socket(), state(500)); // 2 MB

@@ -1,0 +1,23 @@
+// What is wrong with a network before a pod asks for it.
+#pragma once
+
+#include "context.hpp"
+
+#include <optional>
+#include <string>
+
+namespace rdmanet::doctor {
+
+struct Network {
+    std::string place;                   // "kube-system/roce", or a file
+    std::string name;                    // for a configuration without one: Multus gives it the definition's
+    std::string text;                    // its JSON
+    bool is_definition = false;          // of the whole cluster, not of this node alone
+    std::optional<std::string> resource; // whose devices Multus passes on
+};
+
+/// Reports what ADD would refuse, and what does not fit to this node or to what pods ask for. Says nothing about a network
+/// that does not name rdmanet.
+void examine_network(const Network& network, const Context& context, Findings& found);
+
+} // namespace rdmanet::doctor
