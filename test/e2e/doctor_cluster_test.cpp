@@ -62,7 +62,7 @@ private:
 };
 
 bool is_documented(const std::string& check, const std::string& fault, const std::string& found) {
-    return is_documented(source_text("docs/doctor.md"), check, fault, found);
+    return test::is_documented(source_text("docs/doctor.md"), check, fault, found);
 }
 
 /// A Node object with the tree's name, for as long as this lives.
