@@ -27,7 +27,8 @@ bool has_name(const inventory::Device& device, const std::string& id) {
 bool is_of_network(const inventory::Inventory& inventory, const std::string& resource,
                    const std::vector<std::string>& ids) {
     const std::string name = base::to_lower(resource);
-    for (const char* word : {"rdma", "roce", "hca", "infiniband", "sriov", "mlnx", "mlx5"})
+    for (const char* word :
+         {"rdma", "roce", "hca", "infiniband", "sriov", "netdev", "hostdev", "mellanox", "mlnx", "mlx5"})
         if (name.find(word) != std::string::npos) return true;
     return std::any_of(ids.begin(), ids.end(), [&](const std::string& id) {
         return is_number(id) || std::any_of(inventory.devices.begin(), inventory.devices.end(),
@@ -59,13 +60,16 @@ void check_resources(const Context& context, Findings& found) {
     std::vector<std::string> names;
     for (const auto& [resource, ids] : resources) {
         names.push_back(resource);
-        any = any || ids.empty() || is_of_network(context.inventory, resource, ids);
-        if (ids.empty())
-            found.warning("",
-                          fmt::format("the device plugin of resource {} has no healthy device, so pods that ask for it "
-                                      "are not scheduled to this node",
-                                      resource),
-                          kLookAtPlugin);
+        const bool of_network = is_of_network(context.inventory, resource, ids);
+        any = any || of_network;
+        if (!ids.empty()) continue;
+        const std::string what = fmt::format("the device plugin of resource {} has no healthy device, so pods that ask "
+                                             "for it are not scheduled to this node",
+                                             resource);
+        if (of_network)
+            found.warning("", what, kLookAtPlugin);
+        else
+            found.info("", what); // KubeVirt registers resources of hardware that a node need not have
     }
     if (resources.empty())
         found.warning("",

@@ -26,7 +26,7 @@ void check_networks(const Context& context, Findings& found) {
             if (!is_configuration(name)) continue;
             any = true;
             const std::string file = fmt::format("{}/{}", folder, name);
-            examine_network({.place = file, .name = name, .text = content_of(context.path(file))}, context, found);
+            examine_network({.place = file, .text = content_of(context.path(file))}, context, found);
         }
     if (!any) throw base::Error(fmt::format("{} and {} have no configuration", kFolders[0], kFolders[1]));
 }

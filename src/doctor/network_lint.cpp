@@ -61,8 +61,10 @@ std::string as_for_plugin(const Reader& root, const Reader& ours, const Network&
         if (!base::equals_ignoring_case(key, "name") && !base::equals_ignoring_case(key, "cniVersion"))
             writer.key(key).raw(value.to_text());
     if (const auto version = root.find("cniVersion")) writer.key("cniVersion").raw(version->to_text());
-    const auto name = root.find("name");
-    writer.key("name").raw(name ? name->to_text() : json::Writer().value(network.name).to_text());
+    if (const auto name = root.find("name"))
+        writer.key("name").raw(name->to_text());
+    else if (network.is_definition)
+        writer.member("name", network.name);
     if (!device.empty() && !ours.find("deviceID")) writer.member("deviceID", device);
     return writer.end_object().to_text();
 }

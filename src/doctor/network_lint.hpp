@@ -9,11 +9,11 @@
 namespace rdmanet::doctor {
 
 struct Network {
-    std::string place;                   // "kube-system/roce", or a file
-    std::string name;                    // for a configuration without one: Multus gives it the definition's
-    std::string text;                    // its JSON
-    bool is_definition = false;          // of the whole cluster, not of this node alone
-    std::optional<std::string> resource; // whose devices Multus passes on
+    std::string place;                     // "kube-system/roce", or a file
+    std::string name{};                    // of the definition: Multus gives it to a configuration without one
+    std::string text;                      // its JSON
+    bool is_definition = false;            // of the whole cluster, not of this node alone
+    std::optional<std::string> resource{}; // whose devices Multus passes on
 };
 
 /// Reports what ADD would refuse, and what does not fit to this node or to what pods ask for. Says nothing about a network

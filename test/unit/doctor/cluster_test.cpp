@@ -54,6 +54,8 @@ TEST_CASE("a network of rdmanet in a file is read as ADD reads it") {
     CHECK_THAT(node.found_by("networks"), Contains("failure") && Contains("line 2"));
     node.write(kMultus, list_of(R"("master": "mlx5_0", "capabilities": {"mac": true}, "mastr": "x")"));
     CHECK_THAT(node.found_by("networks"), Contains("warning") && Contains("unknown key mastr"));
+    node.write(kMultus, R"({"cniVersion": "1.0.0", "type": "rdmanet", "capabilities": {"mac": true}})");
+    CHECK_THAT(node.found_by("networks"), Contains("failure") && Contains("name"));
     node.write(kMultus, R"({"cniVersion": "1.0.0", "name": "roce", "type": "macvlan", "ipam": {"type": "rdmanet"}})");
     CHECK_THAT(node.found_by("networks"), Contains("failure") && Contains("range"));
 }

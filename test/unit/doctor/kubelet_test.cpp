@@ -69,20 +69,24 @@ TEST_CASE("the kubelet's socket says which resources it can give") {
 TEST_CASE("a registered resource without a healthy device is in the kubelet's file only") {
     const WorkingMachine node;
     node.make(kFolder);
-    node.write(kFile, checkpoint(R"("0000:3b:00.0")"));
+    const auto registered = [](const std::string& resources) {
+        return R"({"Data": {"PodDeviceEntries": [], "RegisteredDevices": {)" + resources + "}}}";
+    };
+    node.write(kFile, registered(R"("example.com/sriov": ["0000:3b:00.0"])"));
     CHECK(node.found_by("resources").empty());
-    node.write(kFile, checkpoint(""));
+    node.write(kFile, registered(R"("example.com/sriov": [])"));
     const std::string unhealthy = node.found_by("resources");
     CHECK_THAT(unhealthy, Contains("warning") && Contains("log"));
     CHECK(is_documented("resources", "a device plugin has ended", unhealthy));
 
-    const test::Kubelet kubelet(socket_of(node),
-                                R"({"allocatable": {"example.com/vf": ["0000:3b:00.0"]}, "pods": []})");
+    const test::Kubelet kubelet(socket_of(node), R"({"allocatable": {"example.com/sriov": ["x"]}, "pods": []})");
     CHECK(node.found_by("resources").empty()); // the socket is right
     kubelet.set(R"({"allocatable": {}, "pods": []})");
     CHECK(node.found_by("resources") == unhealthy);
     kubelet.set(R"({"pods": []})"); // before Kubernetes 1.23
     CHECK(node.found_by("resources") == unhealthy);
+    node.write(kFile, registered(R"("example.com/sriov": ["x"], "devices.kubevirt.io/sev": [])"));
+    CHECK_THAT(node.found_by("resources"), Contains("info") && !Contains("warning"));
 }
 
 TEST_CASE("a node whose RDMA does not work has another fault than its device plugin") {
