@@ -15,6 +15,7 @@
 #include <rdmanet/kernel/netns.hpp>
 
 #include <chrono>
+#include <utility>
 #include <variant>
 
 namespace rdmanet::doctor {
@@ -170,24 +171,13 @@ std::vector<std::string> undeclared(const Reader& ours, const config::Config& co
     return missing;
 }
 
-void examine_requests(const Network& network, const Reader& ours, const config::Config& config, const Context& context,
-                      Findings& found) {
-    const std::vector<std::string> missing = undeclared(ours, config, context);
-    if (missing.empty()) return;
-    found.info(
-        network.place,
-        fmt::format("it does not declare {}: if a pod asks for its own address, MAC or GUID, Multus drops the request",
-                    base::join(missing, " and ")),
-        fmt::format("to allow that, add \"capabilities\": {{ {}: true }}", base::join(missing, ": true, ")));
-}
-
-void examine_entry(const Network& network, const std::string& text, const Reader& ours, const Context& context,
-                   Findings& found) {
+std::vector<std::string> examine_entry(const Network& network, const std::string& text, const Reader& ours,
+                                       const Context& context, Findings& found) {
     const cni::NetConf conf = cni::parse_net_conf(text, cni::Strictness::strict);
     if (config::is_ipam_only(conf)) {
         std::vector<std::string> warnings;
         config::require_sound(config::parse_ipam(conf, warnings));
-        return;
+        return {};
     }
     const config::Config config = config::parse_config(conf);
     config::require_sound(config.ipam);
@@ -195,19 +185,23 @@ void examine_entry(const Network& network, const std::string& text, const Reader
         found.warning(network.place, fmt::format("unknown key {}", key), "correct or remove it");
     examine_parent(network, config, context, found);
     examine_resource(network, config, context, found);
-    examine_requests(network, ours, config, context, found);
+    return undeclared(ours, config, context);
 }
 
 } // namespace
 
-void examine_network(const Network& network, const Context& context, Findings& found) {
-    if (network.text.find(config::kPluginName) == std::string::npos) return;
+std::vector<std::string> examine_network(const Network& network, const Context& context, Findings& found) {
+    std::vector<std::string> missing;
+    if (network.text.find(config::kPluginName) == std::string::npos) return missing;
     try {
         const json::Document document = json::Document::parse(network.text);
         const Reader root = document.root();
         const std::string device = network.resource ? device_of(context, *network.resource) : std::string();
-        for (const Reader& ours : list_ours(root))
-            examine_entry(network, as_for_plugin(root, ours, network, device), ours, context, found);
+        for (const Reader& ours : list_ours(root)) {
+            const std::string text = as_for_plugin(root, ours, network, device);
+            for (std::string& each : examine_entry(network, text, ours, context, found))
+                missing.push_back(std::move(each));
+        }
     } catch (const kernel::NetlinkError&) {
         throw; // this node cannot be asked, and the network may be right
     } catch (const base::SystemError&) {
@@ -216,6 +210,7 @@ void examine_network(const Network& network, const Context& context, Findings& f
         found.failure(network.place, fmt::format("ADD refuses it: {}", error.what()),
                       "correct it, and try it with `rdmanet plan`");
     }
+    return missing;
 }
 
 } // namespace rdmanet::doctor

@@ -25,7 +25,7 @@ using Catch::Contains;
 namespace {
 
 constexpr const char* kNeedsServer = "a Kubernetes API server (test/cluster/cluster.sh run)";
-constexpr const char* kWithVf = R"({"allocatable": {"example.com/vf": ["0000:3b:00.2"]}, "pods": []})";
+constexpr const char* kWithVf = R"({"allocatable": {"example.com/sriov": ["0000:3b:00.2"]}, "pods": []})";
 constexpr const char* kWithoutResources = R"({"allocatable": {}, "pods": []})";
 
 /// The files of a node with a name of its own. Processes and devices are the machine's.
@@ -202,7 +202,7 @@ TEST_CASE("the doctor examines NetworkAttachmentDefinitions", "[cluster][doctor]
         return found;
     };
     const Definition definition(tree.name());
-    const std::string resource = R"("k8s.v1.cni.cncf.io/resourceName":"example.com/vf")";
+    const std::string resource = R"("k8s.v1.cni.cncf.io/resourceName":"example.com/sriov")";
     const std::string vf = R"("attach":"sriov","capabilities":{"mac":true})";
     definition.set(resource, vf);
     CHECK(says() == "");
