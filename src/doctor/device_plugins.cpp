@@ -22,8 +22,9 @@ bool has_name(const inventory::Device& device, const std::string& id) {
            std::any_of(device.rdma.begin(), device.rdma.end(), is_called);
 }
 
-/// Whether a resource has network devices: by its name, or by its devices' IDs. Plugins for shared RDMA devices call them
-/// "0", "1", and so on. A resource of another kind with such a name hides a finding; an unknown name costs a warning.
+/// Whether a resource has network devices: by its name, or by its devices' IDs. Plugins for shared RDMA devices call
+/// them "0", "1", and so on. A resource of another kind with such a name hides a finding. An unknown name costs a
+/// warning.
 bool is_of_network(const inventory::Inventory& inventory, const std::string& resource,
                    const std::vector<std::string>& ids) {
     const std::string name = base::to_lower(resource);
@@ -52,7 +53,8 @@ constexpr const char* kLookAtPlugin =
     "check that the pod of the device plugin runs here (`kubectl get pods -A -o wide`): its node selector, tolerations "
     "and log";
 
-/// A node whose drivers work and whose device plugin is kept away looks healthy, but no pod for RDMA is scheduled to it.
+/// A node whose drivers work and whose device plugin is kept away looks healthy, but no pod for RDMA is scheduled to
+/// it.
 void check_resources(const Context& context, Findings& found) {
     const auto& resources = context.kubelet.devices().resources;
     const std::string works = rdma_works(context.inventory) ? "RDMA works on this node, but " : "";
@@ -93,8 +95,8 @@ std::string name_of(const inventory::Namespace& owner) {
     return owner.pod.name.empty() ? std::string() : base::scoped_name(owner.pod.pod_namespace, owner.pod.name);
 }
 
-/// Whom the kubelet gave the device that `owner` has; empty if that is right, or is not known. The file keeps entries of
-/// pods that have ended, so one of them proves nothing if another one is right.
+/// Whom the kubelet gave the device that `owner` has; empty if that is right, or is not known. The file keeps entries
+/// of pods that have ended, so one of them proves nothing if another one is right.
 std::string other_owner(const KubeletDevices& kubelet, const std::string& device, const inventory::Namespace& owner) {
     const std::string name = name_of(owner);
     const bool by_name = kubelet.knows_names && !name.empty();

@@ -17,8 +17,8 @@ struct Network {
     std::optional<std::string> resource{}; // whose devices Multus passes on
 };
 
-/// Reports what ADD would refuse, and what does not fit to this node. Returns the capabilities that the network does not
-/// declare and that a pod may want, in quotes. A network that does not name rdmanet has none of that.
+/// Reports what ADD would refuse, and what does not fit to this node. Returns the capabilities that the network does
+/// not declare and that a pod may want, in quotes. A network that does not name rdmanet has none of that.
 [[nodiscard]] std::vector<std::string> examine_network(const Network& network, const Context& context, Findings& found);
 
 } // namespace rdmanet::doctor

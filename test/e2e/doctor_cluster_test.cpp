@@ -1,5 +1,5 @@
-// `rdmanet doctor` and the cluster: the kubelet's socket, and a real API server. The node's files are a tree of their own
-// (--root), so that the machine's own stay as they are.
+// `rdmanet doctor` and the cluster: the kubelet's socket, and a real API server. The node's files are a tree of their
+// own (--root), so that the machine's own stay as they are.
 #include "cluster_stage.hpp"
 #include "documented.hpp"
 
