@@ -83,6 +83,9 @@ TEST_CASE("a registered resource without a healthy device is in the kubelet's fi
     CHECK(node.found_by("resources").empty()); // the socket is right
     kubelet.set(R"({"allocatable": {}, "pods": []})");
     CHECK(node.found_by("resources") == unhealthy);
+    node.write(kFile, registered(R"("example.com/sriov": ["0000:3b:00.0"])"));
+    CHECK(node.found_by("resources") == unhealthy); // the file may be of yesterday
+    node.write(kFile, registered(R"("example.com/sriov": [])"));
     kubelet.set(R"({"pods": []})"); // before Kubernetes 1.23
     CHECK(node.found_by("resources") == unhealthy);
     node.write(kFile, registered(R"("example.com/sriov": ["x"], "devices.kubevirt.io/sev": [])"));
