@@ -17,9 +17,9 @@ logs=$top/build/test-logs
 results=$logs/results # a line for each part: passed, failed, skipped, name
 
 # Packages for the tests in addition to the build's and the harness's: linters, the compiler with libFuzzer, plugins
-# to delegate to, a DHCP server (busybox).
+# to delegate to, a DHCP server (busybox), a gRPC server (the kubelet's).
 packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck containernetworking-plugins
-	busybox-static dnsmasq-base etcd-server openssl curl)
+	busybox-static dnsmasq-base etcd-server openssl curl python3-grpcio)
 
 # A guest waits half of its time, so three guests and a build keep two processors busy. "patience" only waits.
 lanes=("harness e2e cluster etcd" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench build")

@@ -33,7 +33,8 @@ int examine(const DoctorOptions& options) {
                             base::Logger(base::LogLevel::warning));
     const auto inventory = inventory::read_inventory(
         {.root = options.root, .state_directory = options.state_directory, .read_step = node.read_step});
-    const doctor::Report report = doctor::examine(inventory, node, {.root = options.root, .pod = options.pod});
+    const doctor::Report report =
+        doctor::examine(inventory, node, {.root = options.root, .pod = options.pod, .kubeconfig = options.kubeconfig});
     if (options.format == "json")
         print(ops::to_json(report));
     else
@@ -54,6 +55,8 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
     command->add_option("--pod", options.pod,
                         "look at this pod, too: NAMESPACE/NAME, or the path of its network namespace");
     command->add_option("--root", options.root, "where the host's / is mounted, in a container");
+    command->add_option("--kubeconfig", options.kubeconfig,
+                        "ask the API server with this file, on the host; default: Multus' file, or else rdmanet's");
     command->add_option("--state-dir", options.state_directory, "directory of rdmanet's records, on the host")
         ->capture_default_str();
     command->footer("Exit status: 0 nothing worse than info, 1 warnings, 2 failures, 3 doctor itself failed.\n"

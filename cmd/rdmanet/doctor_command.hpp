@@ -13,6 +13,7 @@ struct DoctorOptions {
     std::string format = "table";
     std::string root;
     std::string pod;
+    std::string kubeconfig;
     std::string state_directory = cmd::state_directory();
     std::string text; // of an error to explain
     CLI::App* explain = nullptr;

@@ -18,7 +18,10 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> plugin_checks();
 [[nodiscard]] std::span<const Check> runtime_checks();
 [[nodiscard]] std::span<const Check> denial_checks();
+[[nodiscard]] std::span<const Check> device_plugin_checks();
 [[nodiscard]] std::span<const Check> cluster_checks();
+[[nodiscard]] std::span<const Check> network_definition_checks();
+[[nodiscard]] std::span<const Check> node_object_checks();
 [[nodiscard]] std::span<const Check> pod_checks(); // only if a pod is asked for
 
 } // namespace rdmanet::doctor

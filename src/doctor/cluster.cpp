@@ -1,10 +1,9 @@
-// What the node's files say of the cluster: resources of the kubelet, Multus, and tokens for the API server.
+// What the node's files say of the cluster: Multus, and tokens for the API server.
 #include "checks.hpp"
 #include "files.hpp"
 
 #include <rdmanet/base/base64.hpp>
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/reader.hpp>
 
@@ -14,78 +13,7 @@
 namespace rdmanet::doctor {
 namespace {
 
-/// The device manager of the kubelet writes it when a device plugin registers and when a pod gets a device
-/// (pkg/kubelet/cm/devicemanager/checkpoint).
-constexpr std::string_view kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 constexpr std::string_view kConfigurations = "/etc/cni/net.d";
-
-json::Document read_checkpoint(const Context& context) {
-    constexpr std::size_t kMost = 64U << 20U;
-    const auto text = base::read_named_file_if_exists(context.path(kCheckpoint), kMost);
-    if (!text) throw base::Error(fmt::format("the kubelet has no file {}", kCheckpoint));
-    return json::Document::parse(*text);
-}
-
-void check_resources(const Context& context, Findings& found) {
-    const json::Document checkpoint = read_checkpoint(context);
-    const auto registered = checkpoint.root().at("Data").find("RegisteredDevices");
-    const auto resources = registered ? registered->members() : std::vector<std::pair<std::string, json::Reader>>{};
-    if (resources.empty())
-        found.warning("", "no device plugin has registered a resource with the kubelet of this node",
-                      "check that the pod of the device plugin runs here: its node selector, tolerations and log");
-}
-
-struct Allocation {
-    std::string pod_uid;
-    std::string device;
-};
-
-std::vector<Allocation> list_allocations(const json::Reader& data) {
-    std::vector<Allocation> all;
-    const auto entries = data.find("PodDeviceEntries");
-    if (!entries) return all;
-    for (const json::Reader& entry : entries->elements()) {
-        const std::string pod_uid = entry.at("PodUID").string();
-        const json::Reader devices = entry.at("DeviceIDs");
-        std::vector<json::Reader> lists{devices}; // before Kubernetes 1.20 a list, since then a list for each NUMA node
-        if (devices.is_object()) {
-            lists.clear();
-            for (const auto& [node, list] : devices.members()) lists.push_back(list);
-        }
-        for (const json::Reader& list : lists)
-            for (const json::Reader& device : list.elements()) all.push_back({pod_uid, device.string()});
-    }
-    return all;
-}
-
-/// The pod that has a device in its network namespace, if the pod's UID is known.
-const inventory::Namespace* owner_of(const Context& context, const inventory::Device& device) {
-    if (device.net.empty() || device.net.front().place == 0) return nullptr;
-    const inventory::Namespace& owner = context.inventory.namespaces[device.net.front().place];
-    return owner.pod.uid.empty() && owner.pod_uid.empty() ? nullptr : &owner;
-}
-
-/// The kubelet keeps entries of pods that have ended, so only a device without an entry of its pod is wrong.
-void check_allocations(const Context& context, Findings& found) {
-    const json::Document checkpoint = read_checkpoint(context);
-    const std::vector<Allocation> all = list_allocations(checkpoint.root().at("Data"));
-    for (const inventory::Device& device : context.inventory.devices) {
-        const inventory::Namespace* owner = owner_of(context, device);
-        if (owner == nullptr) continue;
-        std::string others;
-        bool is_owners = false;
-        for (const Allocation& each : all) {
-            if (each.device != device.address->to_string()) continue;
-            is_owners = is_owners || each.pod_uid == owner->pod.uid || each.pod_uid == owner->pod_uid;
-            others = each.pod_uid;
-        }
-        if (!others.empty() && !is_owners)
-            found.failure(subject_of(device),
-                          fmt::format("{} has it, but the kubelet gave it to the pod with UID {}", *owner, others),
-                          "let the device plugin choose the device: a network with \"deviceID\" must be for one pod, "
-                          "and its device must not be in the plugin's resource");
-    }
-}
 
 /// The type of the first plugin, or nothing if this is no configuration.
 std::string first_plugin_of(const std::string& file) try {
@@ -180,8 +108,6 @@ void check_tokens(const Context& context, Findings& found) {
 }
 
 constexpr Check kClusterChecks[] = {
-    {{"resources", Layer::cluster, "resources that device plugins registered with the kubelet"}, check_resources},
-    {{"allocations", Layer::cluster, "devices of pods, and to whom the kubelet gave them"}, check_allocations},
     {{"multus", Layer::cluster, "the configuration that runtimes use"}, check_multus},
     {{"tokens", Layer::cluster, "tokens of Multus, whereabouts and rdmanet"}, check_tokens},
 };

@@ -14,11 +14,16 @@
 
 namespace rdmanet::doctor {
 
+class ApiServer;
+class Kubelet;
+
 struct Context {
     const inventory::Inventory& inventory;
     const attach::Node& node;
     std::string root;
     std::optional<std::size_t> pod; // number of its namespace
+    Kubelet& kubelet;
+    ApiServer& api_server;
 
     /// A file of the host.
     [[nodiscard]] std::string path(std::string_view file) const { return fmt::format("{}{}", root, file); }

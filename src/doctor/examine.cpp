@@ -1,6 +1,8 @@
 #include <rdmanet/doctor/doctor.hpp>
 
+#include "api_server.hpp"
 #include "checks.hpp"
+#include "kubelet.hpp"
 
 #include <rdmanet/base/error.hpp>
 
@@ -10,9 +12,14 @@ namespace {
 using inventory::Inventory;
 
 std::vector<std::span<const Check>> all_layers() {
-    return {hardware_checks(), gpu_checks(),     kernel_checks(),       kernel_log_checks(), rdma_checks(),
-            place_checks(),    network_checks(), host_network_checks(), plugin_checks(),     runtime_checks(),
-            denial_checks(),   cluster_checks(), pod_checks()};
+    return {hardware_checks(),    gpu_checks(),
+            kernel_checks(),      kernel_log_checks(),
+            rdma_checks(),        place_checks(),
+            network_checks(),     host_network_checks(),
+            plugin_checks(),      runtime_checks(),
+            denial_checks(),      device_plugin_checks(),
+            cluster_checks(),     network_definition_checks(),
+            node_object_checks(), pod_checks()};
 }
 
 CheckResult run(const Check& check, const Context& context, Findings& found) {
@@ -72,11 +79,15 @@ Severity Report::worst() const {
 }
 
 Report examine(const Inventory& inventory, const attach::Node& node, const Options& options) {
+    Kubelet kubelet(options.root);
+    ApiServer api_server(options.root, options.kubeconfig);
     const Context context{.inventory = inventory,
                           .node = node,
                           .root = options.root,
                           .pod = options.pod.empty() ? std::nullopt
-                                                     : std::optional(inventory::find_pod(inventory, options.pod))};
+                                                     : std::optional(inventory::find_pod(inventory, options.pod)),
+                          .kubelet = kubelet,
+                          .api_server = api_server};
     Report report{.checks = {}, .findings = {}, .unseen = inventory.unseen};
     Findings found;
     for (const auto& layer : all_layers())

@@ -22,7 +22,7 @@ targets=("${@:2}")
 [[ ${#targets[@]} -gt 0 ]] ||
 	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz etcd_answer_fuzz
 		dns_answer_fuzz http_answer_fuzz kubeconfig_fuzz node_file_fuzz memory_file_fuzz whereabouts_object_fuzz
-		blocks_object_fuzz seen_object_fuzz)
+		blocks_object_fuzz seen_object_fuzz podresources_answer_fuzz)
 seed=${RDMANET_SEED:-$(test/seed)}
 crashes=$top/build/fuzz-crashes
 corpora=$top/build/fuzz-corpus
@@ -52,7 +52,7 @@ options_of() {
 	cni_args_fuzz) echo "-max_len=512 -dict=test/fuzz/args.dict" ;;
 	leases_fuzz) echo "-max_len=128" ;;
 	lease_damage_fuzz) echo "-max_len=35" ;;
-	dns_answer_fuzz) echo "-max_len=600" ;;
+	dns_answer_fuzz | podresources_answer_fuzz) echo "-max_len=600" ;;
 	http_answer_fuzz) echo "-max_len=1500 -dict=test/fuzz/http.dict" ;;
 	kubeconfig_fuzz) echo "-max_len=2048 -dict=test/fuzz/kubeconfig.dict" ;;
 	node_file_fuzz) echo "-max_len=2048 -dict=test/fuzz/json.dict" ;;

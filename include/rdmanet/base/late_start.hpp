@@ -3,7 +3,7 @@
 
 namespace rdmanet::base {
 
-/// Before the first use of OpenSSL, yaml-cpp or CLI11. Only the first call does anything.
+/// Before the first use of OpenSSL, yaml-cpp, libnghttp2 or CLI11. Only the first call does anything.
 void start_late_parts();
 
 } // namespace rdmanet::base

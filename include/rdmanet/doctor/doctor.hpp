@@ -59,9 +59,12 @@ struct Options {
     std::string root{};    // where the host's "/" is mounted; empty: here
     std::string pod{};     // "NAMESPACE/NAME", or the path of a network namespace: look at this pod, too
     bool pod_only = false; // leave the node out
+    /// A file on the host, to ask the API server with. Empty: Multus' file, or else rdmanet's.
+    std::string kubeconfig{};
 };
 
-/// Runs all checks. Changes nothing, loads no module, and sends nothing. Throws base::Error if the pod is not found.
+/// Runs all checks. Changes nothing and loads no module. Asks the kubelet and the API server, and sends nothing else.
+/// Throws base::Error if the pod is not found.
 [[nodiscard]] Report examine(const inventory::Inventory& inventory, const attach::Node& node, const Options& options);
 
 /// A known text of an error, and what causes it.

@@ -82,20 +82,21 @@ public:
     }
 
     /// Why a check could not be made; empty if it was made.
-    [[nodiscard]] std::string why_not(const std::string& check) const {
-        for (const CheckResult& each : report().checks)
+    [[nodiscard]] std::string why_not(const std::string& check, const std::string& kubeconfig = "") const {
+        for (const CheckResult& each : report(kubeconfig).checks)
             if (each.check.id == check) return each.why;
         return "no such check";
     }
 
+    [[nodiscard]] const std::string& root() const { return root_; }
     [[nodiscard]] inventory::PciFunction& nic() { return *inventory.devices.front().pci; }
 
     inventory::Inventory inventory;
 
 private:
-    [[nodiscard]] Report report() const {
+    [[nodiscard]] Report report(const std::string& kubeconfig = "") const {
         const attach::Node node(root_ + "/run/rdmanet", base::Logger(base::LogLevel::error));
-        return examine(inventory, node, {.root = root_});
+        return examine(inventory, node, {.root = root_, .kubeconfig = kubeconfig});
     }
 
     std::string root_;

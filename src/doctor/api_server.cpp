@@ -1,0 +1,87 @@
+#include "api_server.hpp"
+
+#include "files.hpp"
+
+#include <rdmanet/attach/machine.hpp>
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/config.hpp>
+
+#include <chrono>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rdmanet::doctor {
+namespace {
+
+constexpr const char* kKubeconfigs[] = {"/etc/cni/net.d/multus.d/multus.kubeconfig",
+                                        "/etc/cni/net.d/rdmanet.d/rdmanet.kubeconfig"};
+constexpr http::Limits kLimits{.connect = std::chrono::milliseconds(1000), .request = std::chrono::milliseconds(1500)};
+
+bool is_about_rights(const kube::Refused& refused) {
+    return refused.why == kube::Refusal::forbidden || refused.why == kube::Refusal::unauthorized;
+}
+
+} // namespace
+
+void ApiServer::read_kubeconfigs() {
+    has_read_ = true;
+    std::vector<std::string> files(std::begin(kKubeconfigs), std::end(kKubeconfigs));
+    if (!kubeconfig_.empty()) files = {kubeconfig_};
+    for (const std::string& file : files) {
+        const std::string path = fmt::format("{}{}", root_, file);
+        if (kubeconfig_.empty() && !exists(path)) continue;
+        try {
+            users_.emplace_back(kube::read_kubeconfig(path), kLimits);
+        } catch (const base::Error& error) {
+            trouble_ = error.what();
+        }
+    }
+    if (users_.empty() && trouble_.empty())
+        trouble_ = "neither Multus nor rdmanet has a kubeconfig in /etc/cni/net.d: name one with --kubeconfig";
+}
+
+/// After a server that gave no answer nobody is asked any more: the next check would wait as long.
+kube::Outcome ApiServer::ask(kube::Api& user, const std::string& path) try {
+    return user.get(path, base::Deadline::in(kLimits.request));
+} catch (const http::TransportError& error) {
+    trouble_ = error.what();
+    users_.clear();
+    throw;
+}
+
+std::optional<json::Document> ApiServer::get(const std::string& path) {
+    if (!has_read_) read_kubeconfigs();
+    std::string refusal;
+    for (kube::Api& user : users_) {
+        kube::Outcome outcome = ask(user, path);
+        if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(object->content);
+        const auto& refused = std::get<kube::Refused>(outcome);
+        if (refused.why == kube::Refusal::not_found) return std::nullopt;
+        if (refusal.empty()) refusal = refused.message;
+        if (!is_about_rights(refused)) break;
+    }
+    throw base::Error(refusal.empty() ? trouble_ : refusal);
+}
+
+std::string ApiServer::node_name() const {
+    std::string configured;
+    const std::string text = content_of(fmt::format("{}{}", root_, ipam::kNodeFile));
+    if (!text.empty()) {
+        const json::Document file = json::Document::parse(text);
+        if (const auto name = file.root().find("nodeName")) configured = name->string();
+    }
+    // In a container, the kernel's name of the host may be the container's.
+    if (configured.empty() && !root_.empty())
+        configured = base::to_lower(line_of(fmt::format("{}/etc/hostname", root_)));
+    std::string name = attach::node_name_or_host(configured);
+    if (!base::is_name_of_object(name)) // it becomes a part of requests' paths
+        throw base::Error(
+            fmt::format("no Node has the name {}: set \"nodeName\" in {}", base::quoted(name), ipam::kNodeFile));
+    return name;
+}
+
+} // namespace rdmanet::doctor

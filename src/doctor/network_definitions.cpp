@@ -1,0 +1,95 @@
+// Networks that name rdmanet: in files of this node, and in the cluster.
+#include "api_server.hpp"
+#include "checks.hpp"
+#include "files.hpp"
+#include "network_lint.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/reader.hpp>
+
+namespace rdmanet::doctor {
+namespace {
+
+/// Of the runtime, and of Multus for definitions without a configuration of their own ("confDir").
+constexpr const char* kFolders[] = {"/etc/cni/net.d", "/etc/cni/multus/net.d"};
+constexpr const char* kDefinitions = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions";
+
+bool is_configuration(const std::string& file) {
+    return file.ends_with(".conf") || file.ends_with(".conflist") || file.ends_with(".json");
+}
+
+/// The networks that do not declare what a pod may ask for. Most are meant so: one finding for all of them.
+class Undeclared {
+public:
+    void take(const std::string& place, const std::vector<std::string>& capabilities) {
+        if (capabilities.empty() || count_++ != 0) return;
+        first_ = fmt::format("{} lacks {}", place, base::join(capabilities, " and "));
+    }
+
+    void report(Findings& found) const {
+        if (count_ == 0) return;
+        found.info("",
+                   fmt::format("{} all that a pod may ask for, so Multus drops such requests (the first: {})",
+                               base::counted(count_, "network does not declare", "networks do not declare"), first_),
+                   "to allow them, add \"ips\": true, \"mac\": true or \"infinibandGUID\": true to \"capabilities\"");
+    }
+
+private:
+    std::size_t count_ = 0;
+    std::string first_;
+};
+
+void check_networks(const Context& context, Findings& found) {
+    bool any = false;
+    Undeclared undeclared;
+    for (const char* folder : kFolders)
+        for (const std::string& name : names_in(context.path(folder))) {
+            if (!is_configuration(name)) continue;
+            any = true;
+            const std::string file = fmt::format("{}/{}", folder, name);
+            undeclared.take(file,
+                            examine_network({.place = file, .text = content_of(context.path(file))}, context, found));
+        }
+    if (!any) throw base::Error(fmt::format("{} and {} have no configuration", kFolders[0], kFolders[1]));
+    undeclared.report(found);
+}
+
+std::optional<std::string> resource_of(const json::Reader& metadata) {
+    const auto annotations = metadata.find("annotations");
+    const auto resource = annotations ? annotations->find("k8s.v1.cni.cncf.io/resourceName") : std::nullopt;
+    return resource && !resource->string().empty() ? std::optional(resource->string()) : std::nullopt;
+}
+
+/// A definition without a configuration stands for a file on each node.
+void check_definitions(const Context& context, Findings& found) {
+    const auto list = context.api_server.get(kDefinitions);
+    if (!list) throw base::Error("the API server has no NetworkAttachmentDefinitions: Multus is not installed there");
+    Undeclared undeclared;
+    for (const json::Reader& item : list->root().at("items").elements()) {
+        const json::Reader metadata = item.at("metadata");
+        const std::string name = metadata.at("name").string();
+        const auto spec = item.find("spec");
+        const auto text = spec ? spec->find("config") : std::nullopt;
+        const Network network{.place = base::scoped_name(metadata.at("namespace").string(), name),
+                              .name = name,
+                              .text = text ? text->string() : std::string(),
+                              .is_definition = true,
+                              .resource = resource_of(metadata)};
+        undeclared.take(network.place, examine_network(network, context, found));
+    }
+    undeclared.report(found);
+}
+
+constexpr Check kNetworkDefinitionChecks[] = {
+    {{"networks", Layer::cluster, "networks in files of this node that name rdmanet"}, check_networks},
+    {{"definitions", Layer::cluster, "NetworkAttachmentDefinitions that name rdmanet"}, check_definitions},
+};
+
+} // namespace
+
+std::span<const Check> network_definition_checks() {
+    return kNetworkDefinitionChecks;
+}
+
+} // namespace rdmanet::doctor

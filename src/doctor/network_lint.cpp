@@ -1,0 +1,216 @@
+#include "network_lint.hpp"
+
+#include "kubelet.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/interface_name.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/net_conf.hpp>
+#include <rdmanet/config/config.hpp>
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/kernel/netns.hpp>
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+namespace rdmanet::doctor {
+namespace {
+
+using json::Reader;
+
+std::string text_at(const Reader& object, std::string_view key) {
+    const auto value = object.is_object() ? object.find(key) : std::nullopt;
+    return value && value->is_string() ? value->string() : std::string();
+}
+
+bool is_ours(const Reader& plugin) {
+    if (text_at(plugin, "type") == config::kPluginName) return true;
+    const auto ipam = plugin.is_object() ? plugin.find("ipam") : std::nullopt;
+    return ipam && text_at(*ipam, "type") == config::kPluginName;
+}
+
+/// The configuration itself, or the entries of a list that name rdmanet.
+std::vector<Reader> list_ours(const Reader& root) {
+    if (!root.is_object()) return {};
+    const auto plugins = root.find("plugins");
+    if (!plugins || !plugins->is_array()) return is_ours(root) ? std::vector{root} : std::vector<Reader>{};
+    std::vector<Reader> all;
+    for (const Reader& plugin : plugins->elements())
+        if (is_ours(plugin)) all.push_back(plugin);
+    return all;
+}
+
+/// One of the devices that the kubelet of this node has of the resource; empty if it has none, or is not there.
+std::string device_of(const Context& context, const std::string& resource) try {
+    const auto& resources = context.kubelet.devices().resources;
+    const auto at = resources.find(resource);
+    return at == resources.end() || at->second.empty() ? std::string() : at->second.front();
+} catch (const base::Error&) {
+    return {};
+}
+
+/// As the plugin gets it: libcni passes on the list's version and name, and Multus a device.
+std::string as_for_plugin(const Reader& root, const Reader& ours, const Network& network, const std::string& device) {
+    json::Writer writer;
+    writer.begin_object();
+    for (const auto& [key, value] : ours.members())
+        if (!base::equals_ignoring_case(key, "name") && !base::equals_ignoring_case(key, "cniVersion"))
+            writer.key(key).raw(value.to_text());
+    if (const auto version = root.find("cniVersion")) writer.key("cniVersion").raw(version->to_text());
+    if (const auto name = root.find("name"))
+        writer.key("name").raw(name->to_text());
+    else if (network.is_definition)
+        writer.member("name", network.name);
+    if (!device.empty() && !ours.find("deviceID")) writer.member("deviceID", device);
+    return writer.end_object().to_text();
+}
+
+/// If it cannot be entered, that of this process, as in the inventory, which says so.
+kernel::Socket open_on_host(const Context& context) {
+    const auto deadline = base::Deadline::in(std::chrono::seconds(1));
+    try {
+        if (const auto host = kernel::find_netns(context.inventory.namespaces.front().path))
+            return kernel::Socket::open_in(*host, kernel::Protocol::route, deadline);
+    } catch (const base::Error&) { // this user must not
+    }
+    return kernel::Socket::open(kernel::Protocol::route, deadline);
+}
+
+bool is_interface_of_host(const Context& context, const std::string& name) {
+    auto route = open_on_host(context);
+    if (const auto interface = base::InterfaceName::parse(name))
+        return kernel::find_link(route, *interface).has_value();
+    return kernel::find_link_by_altname(route, name).has_value();
+}
+
+bool is_rdma_device_of_host(const Context& context, const std::string& name) {
+    for (const inventory::Device& device : context.inventory.devices)
+        for (const inventory::RdmaDevice& rdma : device.rdma)
+            if (rdma.place == 0 && rdma.name == name) return true;
+    return false;
+}
+
+/// A definition may be for other nodes. A file is of this node.
+void examine_parent(const Network& network, const config::Config& config, const Context& context, Findings& found) {
+    if (!config.master || config.is_device() || config.link_in_container) return;
+    if (is_rdma_device_of_host(context, *config.master) || is_interface_of_host(context, *config.master)) return;
+    const std::string what = fmt::format("its master {} is neither an interface nor an RDMA device of this node",
+                                         base::quoted(*config.master));
+    if (network.is_definition)
+        found.info(network.place, what, "if its pods shall run here, set \"master\" to a name that all nodes have");
+    else
+        found.warning(network.place, what, "set \"master\" to one that `ip link` or `rdma link` shows");
+}
+
+bool needs_device(const config::Config& config) {
+    if (config.device) return false;
+    if (std::holds_alternative<config::Sriov>(config.attach)) return true;
+    const auto* whole = std::get_if<config::HostDevice>(&config.attach);
+    return whole != nullptr && !whole->name && !whole->hwaddr;
+}
+
+/// Only a definition says where Multus gets the pod's device from.
+void examine_resource(const Network& network, const config::Config& config, const Context& context, Findings& found) {
+    if (!network.is_definition) return;
+    if (!network.resource) {
+        if (needs_device(config))
+            found.failure(
+                network.place,
+                fmt::format("each pod needs a device (\"attach\": \"{}\"), and the definition has no annotation "
+                            "k8s.v1.cni.cncf.io/resourceName, so every ADD fails",
+                            config.kind()),
+                fmt::format("run `kubectl annotate -n {} net-attach-def {} k8s.v1.cni.cncf.io/resourceName=` "
+                            "with the resource of the device plugin, which `kubectl describe node` shows",
+                            network.place.substr(0, network.place.find('/')), network.name));
+        return;
+    }
+    try {
+        if (context.kubelet.devices().resources.count(*network.resource) != 0) return;
+    } catch (const base::Error&) {
+        return; // check "resources" says why
+    }
+    found.info(network.place,
+               fmt::format("its resource {} is not registered with the kubelet of this node, so its pods run elsewhere",
+                           *network.resource),
+               "if they shall run here, check the device plugin's configuration for this node");
+}
+
+bool declares(const Reader& ours, std::string_view capability) {
+    const auto capabilities = ours.find("capabilities");
+    const auto declared = capabilities ? capabilities->find(capability) : std::nullopt;
+    return declared && declared->boolean();
+}
+
+/// A VF of InfiniBand gets a GUID, and no MAC. The configuration need not say which it is.
+bool is_for_infiniband(const Reader& ours, const config::Sriov& vf, const Context& context) {
+    if (vf.settings.port_guid || declares(ours, "infinibandGUID")) return true;
+    std::size_t of_ethernet = 0;
+    std::size_t of_infiniband = 0;
+    for (const inventory::Device& device : context.inventory.devices)
+        for (const inventory::RdmaDevice& rdma : device.rdma) ++(rdma.protocol == "ib" ? of_infiniband : of_ethernet);
+    return of_ethernet == 0 && of_infiniband != 0;
+}
+
+/// The requests of pods that fit to the kind, and that Multus drops silently where the network does not declare them.
+std::vector<std::string> undeclared(const Reader& ours, const config::Config& config, const Context& context) {
+    std::vector<std::string> fitting;
+    if (std::holds_alternative<ipam::Config>(config.ipam)) fitting.emplace_back("ips");
+    const auto* vf = std::get_if<config::Sriov>(&config.attach);
+    if (vf != nullptr && is_for_infiniband(ours, *vf, context))
+        fitting.emplace_back("infinibandGUID");
+    else if (vf != nullptr || config.is_macvlan())
+        fitting.emplace_back("mac");
+    std::vector<std::string> missing;
+    for (const std::string& key : fitting)
+        if (!declares(ours, key)) missing.push_back(base::quoted(key));
+    return missing;
+}
+
+std::vector<std::string> examine_entry(const Network& network, const std::string& text, const Reader& ours,
+                                       const Context& context, Findings& found) {
+    const cni::NetConf conf = cni::parse_net_conf(text, cni::Strictness::strict);
+    if (config::is_ipam_only(conf)) {
+        std::vector<std::string> warnings;
+        config::require_sound(config::parse_ipam(conf, warnings));
+        return {};
+    }
+    const config::Config config = config::parse_config(conf);
+    config::require_sound(config.ipam);
+    for (const std::string& key : config.useless_keys.unknown)
+        found.warning(network.place, fmt::format("unknown key {}", key), "correct or remove it");
+    examine_parent(network, config, context, found);
+    examine_resource(network, config, context, found);
+    return undeclared(ours, config, context);
+}
+
+} // namespace
+
+std::vector<std::string> examine_network(const Network& network, const Context& context, Findings& found) {
+    std::vector<std::string> missing;
+    if (network.text.find(config::kPluginName) == std::string::npos) return missing;
+    try {
+        const json::Document document = json::Document::parse(network.text);
+        const Reader root = document.root();
+        const std::string device = network.resource ? device_of(context, *network.resource) : std::string();
+        for (const Reader& ours : list_ours(root)) {
+            const std::string text = as_for_plugin(root, ours, network, device);
+            for (std::string& each : examine_entry(network, text, ours, context, found))
+                missing.push_back(std::move(each));
+        }
+    } catch (const kernel::NetlinkError&) {
+        throw; // this node cannot be asked, and the network may be right
+    } catch (const base::SystemError&) {
+        throw;
+    } catch (const base::Error& error) {
+        found.failure(network.place, fmt::format("ADD refuses it: {}", error.what()),
+                      "correct it, and try it with `rdmanet plan`");
+    }
+    return missing;
+}
+
+} // namespace rdmanet::doctor

@@ -1,0 +1,235 @@
+#include "call.hpp"
+
+#include <rdmanet/podresources/client.hpp>
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/late_start.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/unique_fd.hpp>
+
+#include <nghttp2/nghttp2.h>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace rdmanet::podresources {
+namespace {
+
+constexpr std::size_t kMostBytes = 16U << 20U;
+/// Before each message: one byte that says whether it is compressed, and four of its length, big-endian.
+constexpr std::size_t kPrefix = 5;
+
+/// What the callbacks of the session have seen of the answer.
+struct Answer {
+    std::string body;
+    std::string http_status;
+    std::string status; // of gRPC, in the trailers; 0 is success
+    std::string message;
+    std::optional<std::uint32_t> closed; // the stream, with this error code of HTTP/2
+    bool is_too_large = false;
+    std::size_t request_sent = 0;
+};
+
+int on_header(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/, const std::uint8_t* name,
+              std::size_t length, const std::uint8_t* value, std::size_t value_length, std::uint8_t /*flags*/,
+              void* user) noexcept try {
+    auto& answer = *static_cast<Answer*>(user);
+    const std::string_view key(reinterpret_cast<const char*>(name), length);
+    const std::string_view text(reinterpret_cast<const char*>(value), value_length);
+    if (key == ":status") answer.http_status = text;
+    if (key == "grpc-status") answer.status = text;
+    if (key == "grpc-message") answer.message = text;
+    return 0;
+} catch (const std::exception&) { // out of memory
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+int on_data(nghttp2_session* /*session*/, std::uint8_t /*flags*/, std::int32_t /*stream*/, const std::uint8_t* data,
+            std::size_t length, void* user) noexcept try {
+    auto& answer = *static_cast<Answer*>(user);
+    answer.is_too_large = answer.body.size() + length > kPrefix + kMostBytes;
+    if (answer.is_too_large) return NGHTTP2_ERR_CALLBACK_FAILURE;
+    answer.body.append(reinterpret_cast<const char*>(data), length);
+    return 0;
+} catch (const std::exception&) { // out of memory
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+int on_close(nghttp2_session* /*session*/, std::int32_t /*stream*/, std::uint32_t code, void* user) noexcept {
+    static_cast<Answer*>(user)->closed = code;
+    return 0;
+}
+
+/// The request is a message without fields: only the prefix, all zeros.
+ssize_t give_request(nghttp2_session* /*session*/, std::int32_t /*stream*/, std::uint8_t* buffer, std::size_t length,
+                     std::uint32_t* flags, nghttp2_data_source* /*source*/, void* user) noexcept {
+    auto& answer = *static_cast<Answer*>(user);
+    const std::size_t count = std::min(length, kPrefix - answer.request_sent);
+    std::memset(buffer, 0, count);
+    answer.request_sent += count;
+    if (answer.request_sent == kPrefix) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return static_cast<ssize_t>(count);
+}
+
+template <auto Free>
+struct Deleter {
+    template <class T>
+    void operator()(T* pointer) const noexcept {
+        Free(pointer);
+    }
+};
+using Session = std::unique_ptr<nghttp2_session, Deleter<nghttp2_session_del>>;
+using Callbacks = std::unique_ptr<nghttp2_session_callbacks, Deleter<nghttp2_session_callbacks_del>>;
+
+void require(int result) {
+    if (result != 0) throw CallError(nghttp2_strerror(result));
+}
+
+Session make_session(Answer& answer) {
+    nghttp2_session_callbacks* made = nullptr;
+    require(nghttp2_session_callbacks_new(&made));
+    const Callbacks callbacks(made);
+    nghttp2_session_callbacks_set_on_header_callback(made, on_header);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, on_data);
+    nghttp2_session_callbacks_set_on_stream_close_callback(made, on_close);
+    nghttp2_session* session = nullptr;
+    require(nghttp2_session_client_new(&session, made, &answer));
+    return Session(session);
+}
+
+nghttp2_nv header(std::string_view name, std::string_view value) {
+    const auto bytes = [](std::string_view text) { // nghttp2 copies them
+        return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
+    };
+    return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
+}
+
+void submit(nghttp2_session* session, std::string_view method) {
+    require(nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, nullptr, 0));
+    const std::array headers{header(":method", "POST"),
+                             header(":scheme", "http"),
+                             header(":path", method),
+                             header(":authority", "localhost"),
+                             header("content-type", "application/grpc"),
+                             header("te", "trailers"),
+                             header("user-agent", "rdmanet")};
+    nghttp2_data_provider provider{};
+    provider.read_callback = give_request;
+    const std::int32_t stream =
+        nghttp2_submit_request(session, nullptr, headers.data(), headers.size(), &provider, nullptr);
+    if (stream < 0) require(stream);
+}
+
+base::UniqueFd connect_to(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path)
+        throw CallError(fmt::format("the path has {} bytes, and a socket's has {} at most", path.size(),
+                                    sizeof address.sun_path - 1));
+    std::memcpy(address.sun_path, path.data(), path.size());
+    base::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    // A socket of this family connects at once, or its queue is full: EAGAIN (unix_stream_connect(), net/unix/af_unix.c).
+    if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        throw CallError(base::errno_text(errno));
+    return fd;
+}
+
+class Connection {
+public:
+    Connection(const std::string& path, const base::Deadline& deadline) : fd_(connect_to(path)), deadline_(deadline) {}
+
+    /// Sends what the session has to send.
+    void send_from(nghttp2_session* session) {
+        for (;;) {
+            const std::uint8_t* bytes = nullptr;
+            const ssize_t length = nghttp2_session_mem_send(session, &bytes);
+            if (length < 0) require(static_cast<int>(length));
+            if (length == 0) return;
+            for (ssize_t sent = 0; sent < length;) {
+                wait_for(POLLOUT);
+                const ssize_t count =
+                    ::send(fd_.get(), bytes + sent, static_cast<std::size_t>(length - sent), MSG_NOSIGNAL);
+                if (count >= 0) sent += count;
+                if (count < 0 && errno != EAGAIN && errno != EINTR) throw CallError(base::errno_text(errno));
+            }
+        }
+    }
+
+    /// Gives the session what has come.
+    void receive_for(nghttp2_session* session) {
+        constexpr std::size_t kPiece = 16U << 10U;
+        std::array<std::uint8_t, kPiece> bytes{};
+        wait_for(POLLIN);
+        const ssize_t count = ::recv(fd_.get(), bytes.data(), bytes.size(), 0);
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (count < 0) throw CallError(base::errno_text(errno));
+        if (count == 0) throw CallError("the connection ended before the answer");
+        const ssize_t taken = nghttp2_session_mem_recv(session, bytes.data(), static_cast<std::size_t>(count));
+        if (taken < 0) require(static_cast<int>(taken));
+    }
+
+private:
+    void wait_for(short events) const {
+        for (;;) {
+            pollfd waiting{.fd = fd_.get(), .events = events, .revents = 0};
+            const int ready = ::poll(&waiting, 1, static_cast<int>(deadline_.remaining().count()));
+            if (ready > 0) return;
+            if (ready < 0 && errno != EINTR) throw CallError(base::errno_text(errno));
+            if (ready == 0 && deadline_.passed()) throw CallError("no answer in time");
+        }
+    }
+
+    base::UniqueFd fd_;
+    base::Deadline deadline_;
+};
+
+std::string message_of(const Answer& answer) {
+    if (answer.http_status != "200")
+        throw CallError(fmt::format("HTTP status {}: expected a gRPC server", base::quoted(answer.http_status)));
+    if (answer.status != "0")
+        throw CallError(fmt::format("gRPC status {}: {}", answer.status.empty() ? "missing" : answer.status,
+                                    base::quoted(answer.message)));
+    if (*answer.closed != NGHTTP2_NO_ERROR)
+        throw CallError(fmt::format("the stream ended with {}", nghttp2_http2_strerror(*answer.closed)));
+    if (answer.body.size() < kPrefix || answer.body.front() != 0)
+        throw CallError("expected one message that is not compressed");
+    std::size_t length = 0;
+    for (std::size_t at = 1; at < kPrefix; ++at) length = length << 8U | static_cast<unsigned char>(answer.body[at]);
+    if (length != answer.body.size() - kPrefix)
+        throw CallError(
+            fmt::format("a message of {} bytes is announced, and {} came", length, answer.body.size() - kPrefix));
+    return answer.body.substr(kPrefix);
+}
+
+} // namespace
+
+std::string call(const std::string& socket, std::string_view method, const base::Deadline& deadline) {
+    base::start_late_parts(); // nghttp2's
+    Answer answer;
+    try {
+        Connection connection(socket, deadline);
+        const Session session = make_session(answer);
+        submit(session.get(), method);
+        while (!answer.closed) {
+            connection.send_from(session.get());
+            connection.receive_for(session.get());
+        }
+        return message_of(answer);
+    } catch (CallError& error) {
+        if (answer.is_too_large)
+            throw CallError(fmt::format("{}: {}: the answer has more than {} bytes", socket, method, kMostBytes));
+        error.add_context(fmt::format("{}: {}", socket, method));
+        throw;
+    }
+}
+
+} // namespace rdmanet::podresources

@@ -1,0 +1,117 @@
+// Networks in files of a node, and a cluster whose API server is not there. What a real one says is in test/e2e.
+#include "machine.hpp"
+
+#include "support/loopback.hpp"
+
+#include <chrono>
+
+namespace rdmanet::doctor {
+namespace {
+
+using Catch::Contains;
+
+constexpr const char* kRuntimes = "etc/cni/net.d/10-roce.conflist";
+constexpr const char* kMultus = "etc/cni/multus/net.d/roce.conflist";
+
+std::string list_of(const std::string& keys) {
+    return R"({"cniVersion": "1.0.0", "name": "roce", "plugins": [{"type": "rdmanet", )" + keys +
+           R"(}, {"type": "tuning"}]})";
+}
+
+constexpr const char* kGood = R"("master": "mlx5_0", "capabilities": {"mac": true})";
+
+class MachineWithCni : public Machine {
+public:
+    MachineWithCni() {
+        make("etc/cni/net.d");
+        make("etc/cni/multus/net.d");
+    }
+};
+
+std::string kubeconfig_for(const std::string& server) {
+    return "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: \"" + server +
+           "\"}}]\nusers: [{name: u, user: {token: s3cret}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+           "current-context: x\n";
+}
+
+} // namespace
+
+TEST_CASE("a network of rdmanet in a file is read as ADD reads it") {
+    const MachineWithCni node;
+    CHECK_THAT(node.why_not("networks"), Contains("have no configuration"));
+    node.write(kRuntimes, R"({"cniVersion": "1.0.0", "name": "other", "type": "bridge", "master": "nobody"})");
+    CHECK(node.found_by("networks").empty());
+    CHECK(node.why_not("networks").empty());
+    node.write(kMultus, list_of(kGood));
+    CHECK(node.found_by("networks").empty());
+
+    node.write(kMultus, list_of(R"("master": "mlx5_0", "mtu": "big")"));
+    const std::string refused = node.found_by("networks");
+    CHECK_THAT(refused, Contains("failure | /etc/cni/multus/net.d/roce.conflist | ADD refuses it: mtu") &&
+                            Contains("`rdmanet plan`"));
+    CHECK(is_documented("networks", "a network with \"mtu\": \"big\"", refused));
+    node.write(kMultus, R"({"type": "rdmanet",)");
+    CHECK_THAT(node.found_by("networks"), Contains("failure") && Contains("line 2"));
+    node.write(kMultus, list_of(R"("master": "mlx5_0", "capabilities": {"mac": true}, "mastr": "x")"));
+    CHECK_THAT(node.found_by("networks"), Contains("warning") && Contains("unknown key mastr"));
+    node.write(kMultus, R"({"cniVersion": "1.0.0", "type": "rdmanet", "capabilities": {"mac": true}})");
+    CHECK_THAT(node.found_by("networks"), Contains("failure") && Contains("name"));
+    node.write(kMultus, R"({"cniVersion": "1.0.0", "name": "roce", "type": "macvlan", "ipam": {"type": "rdmanet"}})");
+    CHECK_THAT(node.found_by("networks"), Contains("failure") && Contains("range"));
+}
+
+TEST_CASE("the parent of a network must be on this node") {
+    MachineWithCni node;
+    node.write(kMultus, list_of(R"("master": "lo", "capabilities": {"mac": true})"));
+    CHECK(node.found_by("networks") == ""); // ADD refuses its kind, with a message
+    node.write(kMultus, list_of(R"("master": "nobody0", "capabilities": {"mac": true})"));
+    const std::string absent = node.found_by("networks");
+    CHECK_THAT(absent, Contains("warning") && Contains("`rdma link`"));
+    CHECK(is_documented("networks", "a network whose master is not there", absent));
+    node.write(kMultus, list_of(R"("master": "nobody0", "linkInContainer": true, "capabilities": {"mac": true})"));
+    CHECK(node.found_by("networks") == "");
+    node.write(kMultus, list_of(kGood));
+    node.inventory.devices.front().rdma.front().place = 1;
+    CHECK_THAT(node.found_by("networks"), Contains("warning")); // the RDMA device is in a pod
+}
+
+TEST_CASE("requests of pods that the network does not declare are an info") {
+    MachineWithCni node;
+    const std::string range = R"("ipam": {"type": "rdmanet", "range": "10.0.0.0/24"})";
+    node.write(kMultus, list_of(R"("master": "mlx5_0", "capabilities": {"ips": false}, )" + range));
+    const std::string undeclared = node.found_by("networks");
+    CHECK_THAT(undeclared, Contains("info") && Contains("\"capabilities\""));
+    CHECK(is_documented("networks", "a network without `capabilities`", undeclared));
+    node.write(kRuntimes, list_of(R"("master": "mlx5_0")"));
+    CHECK_THAT(node.found_by("networks"), Contains("| 2 networks do not declare") && Contains("net.d/10-roce"));
+    node.remove(kRuntimes);
+    const auto declaring = [&](const std::string& capability, const std::string& keys) {
+        node.write(kMultus, list_of(R"("capabilities": {")" + capability + R"(": true}, )" + keys));
+        return node.found_by("networks");
+    };
+    CHECK(declaring("ips", R"("master": "mlx5_0", "attach": "ipvlan", )" + range).empty());
+    CHECK(declaring("mac", R"("attach": "sriov", "deviceID": "0000:3b:00.2")").empty());
+    CHECK(declaring("infinibandGUID", R"("attach": "sriov", "deviceID": "0000:3b:00.2")").empty());
+    node.inventory.devices.front().rdma.front().protocol = "ib";
+    CHECK_THAT(declaring("mac", R"("attach": "sriov", "deviceID": "0000:3b:00.2")"),
+               Contains("info") && Contains("\"infinibandGUID\""));
+}
+
+TEST_CASE("without an API server, its checks say why they were not made, and do not wait long") {
+    const MachineWithCni node;
+    for (const char* check : {"definitions", "taints"}) CHECK_THAT(node.why_not(check), Contains("--kubeconfig"));
+    CHECK_THAT(node.why_not("taints", "/nowhere"), Contains("/nowhere: is missing"));
+
+    node.make("etc/cni/net.d/multus.d");
+    node.write("etc/cni/net.d/multus.d/multus.kubeconfig", kubeconfig_for("http://127.0.0.1:1"));
+    for (const char* check : {"definitions", "taints"})
+        CHECK_THAT(node.why_not(check), Contains("127.0.0.1:1") && Contains("refused"));
+
+    const test::Listener silent;
+    node.write("silent", kubeconfig_for("http://127.0.0.1:" + std::to_string(silent.port())));
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK_THAT(node.why_not("taints", "/silent"), Contains("no answer"));
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
+}
+
+} // namespace rdmanet::doctor
