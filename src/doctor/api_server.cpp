@@ -61,8 +61,9 @@ std::optional<json::Document> ApiServer::get(const std::string& path) {
         if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(object->content);
         const auto& refused = std::get<kube::Refused>(outcome);
         if (refused.why == kube::Refusal::not_found) return std::nullopt;
-        if (refusal.empty()) refusal = refused.message;
-        if (!is_about_rights(refused)) break;
+        if (!is_about_rights(refused)) throw base::Error(refused.message);
+        if (refusal.empty())
+            refusal = fmt::format("{}: allow that, or name another kubeconfig with --kubeconfig", refused.message);
     }
     throw base::Error(refusal.empty() ? trouble_ : refusal);
 }

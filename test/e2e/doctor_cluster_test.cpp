@@ -225,7 +225,8 @@ TEST_CASE("what the API server forbids is not looked at, and another account may
     const NodeObject node(tree.name());
     tree.set_user("nobody");
     for (const char* check : {"taints", "definitions"})
-        CHECK_THAT(tree.says(check), Contains("not looked at: ") && Contains("HTTP 403") && Contains("cannot "));
+        CHECK_THAT(tree.says(check), Contains("not looked at: ") && Contains("HTTP 403") && Contains("cannot ") &&
+                                         Contains("--kubeconfig"));
     tree.write("/etc/cni/net.d/rdmanet.d/rdmanet.kubeconfig", read_file(cluster() + "/rdmanet.kubeconfig"));
     CHECK(tree.says("taints") == "");
     CHECK_THAT(tree.says("definitions"), Contains("HTTP 403"));
