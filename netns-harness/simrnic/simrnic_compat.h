@@ -21,6 +21,23 @@
 	dev_set_mac_address(dev, (struct sockaddr *)(address), extack)
 #endif
 
+/*
+ * Before 7.2 the first value of a parameter was passed as it is. Before 6.3 devlink's lock did not
+ * protect parameters, and a driver asked for reloads.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define SIMRNIC_ALLOW_RELOAD(devlink)	devlink_set_features(devlink, DEVLINK_F_RELOAD)
+#define devl_param_driverinit_value_get devlink_param_driverinit_value_get
+#define devl_param_driverinit_value_set(devlink, id, value)                                        \
+	devlink_param_driverinit_value_set(devlink, id, *(value))
+#else
+#define SIMRNIC_ALLOW_RELOAD(devlink)
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define devl_param_driverinit_value_set(devlink, id, value)                                        \
+	devl_param_driverinit_value_set(devlink, id, *(value))
+#endif
+#endif
+
 /* Before 6.2 timer_delete_sync() had the name that 6.15 removed. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define timer_delete_sync(timer) del_timer_sync(timer)
