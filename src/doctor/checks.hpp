@@ -9,7 +9,9 @@ namespace rdmanet::doctor {
 
 [[nodiscard]] std::span<const Check> hardware_checks();
 [[nodiscard]] std::span<const Check> kernel_checks();
+[[nodiscard]] std::span<const Check> function_checks();
 [[nodiscard]] std::span<const Check> rdma_checks();
+[[nodiscard]] std::span<const Check> nic_checks();
 [[nodiscard]] std::span<const Check> network_checks();
 [[nodiscard]] std::span<const Check> runtime_checks();
 [[nodiscard]] std::span<const Check> cluster_checks();

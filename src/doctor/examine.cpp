@@ -10,8 +10,8 @@ namespace {
 using inventory::Inventory;
 
 std::vector<std::span<const Check>> all_layers() {
-    return {hardware_checks(), kernel_checks(),  rdma_checks(), network_checks(),
-            runtime_checks(),  cluster_checks(), pod_checks()};
+    return {hardware_checks(), kernel_checks(),  function_checks(), rdma_checks(), nic_checks(),
+            network_checks(),  runtime_checks(), cluster_checks(),  pod_checks()};
 }
 
 CheckResult run(const Check& check, const Context& context, Findings& found) {
