@@ -8,6 +8,11 @@
 
 #include <linux/version.h>
 
+/* Before 7.2 this function had a shorter name. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define ib_umem_get_va ib_umem_get
+#endif
+
 /* Since 6.17 memory of users is registered with a DMA handle. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define SIMRNIC_DMAH(parameter)
