@@ -95,6 +95,23 @@ ok "sub-functions: they vanish with their PF's driver" not test -e /sys/bus/auxi
 bind 0001:00:00.0
 ok "sub-functions: they return with their PF's driver" test -e /sys/class/net/rnic0p0s1
 
+roce() { devlink dev param set pci/0001:00:00.0 name enable_roce value "$1" cmode driverinit && devlink dev reload pci/0001:00:00.0; }
+reload nics=2 vfs=2
+vfs rnic0p0 1
+ok "enable_roce: false, and a reload" roce false
+ok "enable_roce: the PF has no RDMA device then, and its VF has" test ! -e /sys/class/infiniband/roce0p0 -a -e /sys/class/infiniband/roce0p0v0
+ok "enable_roce: true, and a reload" roce true
+ok "enable_roce: the RDMA device is back" test -e /sys/class/infiniband/roce0p0
+roce false && unbind 0001:00:00.0 && bind 0001:00:00.0
+ok "enable_roce: a new driver begins with true" test -e /sys/class/infiniband/roce0p0
+ok "flow control: PFC is off" holds '0:off .*7:off' dcb pfc show dev rnic0p0
+ok "flow control: PFC of one priority" dcb pfc set dev rnic0p0 prio-pfc 3:on
+ok "flow control: global pause" ethtool -A rnic0p0 rx on
+unbind 0001:00:00.0 && bind 0001:00:00.0
+ok "flow control: PFC outlives the driver" holds '2:off 3:on 4:off' dcb pfc show dev rnic0p0
+ok "flow control: global pause outlives the driver" holds 'RX:\s*on' ethtool -a rnic0p0
+ok "flow control: the other port has its own" holds '0:off .*7:off' dcb pfc show dev rnic1p0
+
 eswitch() { devlink dev eswitch set pci/0001:00:00.0 mode "$1"; }
 phys_port_names() { (cd $pci/devices/0001:00:00.0/net && for name in *; do echo "$name $(<"$name/phys_port_name")"; done | xargs); }
 reload nics=2 vfs=2

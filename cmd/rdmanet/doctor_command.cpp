@@ -31,8 +31,10 @@ int explain(const std::string& text) {
 int examine(const DoctorOptions& options) {
     const attach::Node node(fmt::format("{}{}", options.root, options.state_directory),
                             base::Logger(base::LogLevel::warning));
-    const auto inventory = inventory::read_inventory(
-        {.root = options.root, .state_directory = options.state_directory, .read_step = node.read_step});
+    const auto inventory = inventory::read_inventory({.root = options.root,
+                                                      .state_directory = options.state_directory,
+                                                      .read_step = node.read_step,
+                                                      .nic_settings = inventory::NicSettings::read});
     const doctor::Report report =
         doctor::examine(inventory, node, {.root = options.root, .pod = options.pod, .kubeconfig = options.kubeconfig});
     if (options.format == "json")

@@ -32,7 +32,9 @@
 #define SIMRNIC_PF_DEVICE_ID 0x1001
 #define SIMRNIC_VF_DEVICE_ID 0x1002
 
+struct dcbnl_rtnl_ops;
 struct devlink;
+struct ethtool_pauseparam;
 struct simrnic_ibdev;
 struct simrnic_nic;
 struct simrnic_port;
@@ -148,6 +150,9 @@ struct simrnic_port {
 	bool cable;	/* RTNL */
 	bool switchdev; /* written under devlink's lock, or after devlink is gone */
 	bool managed;	/* RTNL; InfiniBand: a subnet manager has configured the port */
+	u8 pfc;		/* RTNL; bit P: priority flow control of priority P */
+	bool rx_pause;	/* RTNL; 802.3x */
+	bool tx_pause;
 	struct simrnic_faults faults;
 	u64 out_of_sequence;   /* added to that counter of the RDMA devices, through debugfs */
 	atomic_t rdma_packets; /* from which faults.rdma_..._every choose */
@@ -237,6 +242,11 @@ int simrnic_get_vf_stats(struct net_device *netdev, int vf, struct ifla_vf_stats
 /* simrnic_ethtool.c */
 extern const struct ethtool_ops simrnic_ethtool_ops;
 
+/* simrnic_flow.c: flow control */
+extern const struct dcbnl_rtnl_ops simrnic_dcbnl_ops;
+void simrnic_get_pauseparam(struct net_device *netdev, struct ethtool_pauseparam *pause);
+int simrnic_set_pauseparam(struct net_device *netdev, struct ethtool_pauseparam *pause);
+
 /* simrnic_switch.c: frames between functions */
 netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev);
 netdev_tx_t simrnic_switch_to_vf(struct sk_buff *skb, struct simrnic_vport *vport);
@@ -245,6 +255,8 @@ void simrnic_switch_id(const struct simrnic_port *port, struct netdev_phys_item_
 
 /* simrnic_rep.c: switchdev mode */
 int simrnic_reps_update(struct simrnic_func *pf, unsigned int count);
+
+/* simrnic_devlink.c: the switch's mode, and RDMA on or off */
 struct devlink *simrnic_devlink_create(struct simrnic_func *pf);
 void simrnic_devlink_destroy(struct devlink *devlink);
 

@@ -8,6 +8,11 @@
 
 #include <linux/version.h>
 
+/* Before 7.2 this function had a shorter name. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define ib_umem_get_va ib_umem_get
+#endif
+
 /* Since 6.17 memory of users is registered with a DMA handle. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define SIMRNIC_DMAH(parameter)
@@ -19,6 +24,23 @@
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 #define dev_set_mac_address(dev, address, extack)                                                  \
 	dev_set_mac_address(dev, (struct sockaddr *)(address), extack)
+#endif
+
+/*
+ * Before 7.2 the first value of a parameter was passed as it is. Before 6.3 devlink's lock did not
+ * protect parameters, and a driver asked for reloads.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define SIMRNIC_ALLOW_RELOAD(devlink)	devlink_set_features(devlink, DEVLINK_F_RELOAD)
+#define devl_param_driverinit_value_get devlink_param_driverinit_value_get
+#define devl_param_driverinit_value_set(devlink, id, value)                                        \
+	devlink_param_driverinit_value_set(devlink, id, *(value))
+#else
+#define SIMRNIC_ALLOW_RELOAD(devlink)
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define devl_param_driverinit_value_set(devlink, id, value)                                        \
+	devl_param_driverinit_value_set(devlink, id, *(value))
+#endif
 #endif
 
 /* Before 6.2 timer_delete_sync() had the name that 6.15 removed. */

@@ -57,7 +57,7 @@ static struct ib_mr *simrnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->umem = ib_umem_get(pd->device, start, length, access);
+	mr->umem = ib_umem_get_va(pd->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
 		goto err_free;

@@ -204,6 +204,8 @@ struct simrnic_func *simrnic_net_create(struct device *dev, struct simrnic_port 
 	func->vport = vport < 0 ? &port->pf : &port->vfs[vport];
 	SET_NETDEV_DEV(netdev, dev);
 	netdev->netdev_ops = vport < 0 ? &simrnic_pf_netdev_ops : &simrnic_vf_netdev_ops;
+	if (vport < 0)
+		netdev->dcbnl_ops = &simrnic_dcbnl_ops;
 	simrnic_func_name(func, "rnic", netdev->name, sizeof(netdev->name));
 
 	rtnl_lock();

@@ -7,7 +7,6 @@
  * switch.
  */
 #include <linux/rtnetlink.h>
-#include <net/devlink.h>
 #include "simrnic.h"
 
 struct simrnic_rep {
@@ -110,66 +109,4 @@ int simrnic_reps_update(struct simrnic_func *pf, unsigned int count)
 		simrnic_rep_destroy(&port->vfs[vf]);
 	rtnl_unlock();
 	return err;
-}
-
-/* devlink: `devlink dev eswitch set pci/0001:00:00.0 mode switchdev` */
-
-static struct simrnic_func *simrnic_devlink_pf(struct devlink *devlink)
-{
-	return *(struct simrnic_func **)devlink_priv(devlink);
-}
-
-static int simrnic_eswitch_mode_get(struct devlink *devlink, u16 *mode)
-{
-	*mode = simrnic_devlink_pf(devlink)->port->switchdev ? DEVLINK_ESWITCH_MODE_SWITCHDEV
-							     : DEVLINK_ESWITCH_MODE_LEGACY;
-	return 0;
-}
-
-static int simrnic_eswitch_mode_set(struct devlink *devlink, u16 mode,
-				    struct netlink_ext_ack *extack)
-{
-	struct simrnic_func *pf = simrnic_devlink_pf(devlink);
-	unsigned int vf;
-	int err;
-
-	if (mode != DEVLINK_ESWITCH_MODE_LEGACY && mode != DEVLINK_ESWITCH_MODE_SWITCHDEV)
-		return -EOPNOTSUPP;
-	rtnl_lock();
-	WRITE_ONCE(pf->port->switchdev, mode == DEVLINK_ESWITCH_MODE_SWITCHDEV);
-	for (vf = 0; vf < simrnic_vfs; vf++)
-		WRITE_ONCE(pf->port->vfs[vf].vlan,
-			   0); /* the new mode's switch starts without settings */
-	rtnl_unlock();
-	err = simrnic_reps_update(pf, pci_num_vf(pf->pdev));
-	if (err)
-		WRITE_ONCE(pf->port->switchdev, false);
-	return err;
-}
-
-static const struct devlink_ops simrnic_devlink_ops = {
-	.eswitch_mode_get = simrnic_eswitch_mode_get,
-	.eswitch_mode_set = simrnic_eswitch_mode_set,
-};
-
-struct devlink *simrnic_devlink_create(struct simrnic_func *pf)
-{
-	struct devlink *devlink = devlink_alloc(&simrnic_devlink_ops, sizeof(pf), pf->dev);
-
-	if (!devlink)
-		return NULL;
-	*(struct simrnic_func **)devlink_priv(devlink) = pf;
-	devlink_register(devlink);
-	return devlink;
-}
-
-/* The PF's VFs are gone already, or this removes their representors. */
-void simrnic_devlink_destroy(struct devlink *devlink)
-{
-	struct simrnic_func *pf = simrnic_devlink_pf(devlink);
-
-	devlink_unregister(devlink);
-	WRITE_ONCE(pf->port->switchdev, false);
-	simrnic_reps_update(pf, 0);
-	devlink_free(devlink);
 }

@@ -11,8 +11,10 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> gpu_checks();
 [[nodiscard]] std::span<const Check> kernel_checks();
 [[nodiscard]] std::span<const Check> kernel_log_checks();
+[[nodiscard]] std::span<const Check> function_checks();
 [[nodiscard]] std::span<const Check> rdma_checks();
 [[nodiscard]] std::span<const Check> place_checks();
+[[nodiscard]] std::span<const Check> nic_checks();
 [[nodiscard]] std::span<const Check> network_checks();
 [[nodiscard]] std::span<const Check> host_network_checks();
 [[nodiscard]] std::span<const Check> plugin_checks();

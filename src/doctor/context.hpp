@@ -75,4 +75,7 @@ struct Check {
 /// Name of a device for people: "0000:3b:00.0 (eth1)".
 [[nodiscard]] std::string subject_of(const inventory::Device& device);
 
+/// Whether pods can share the interface: it is on the host, with RDMA, and not a VF's.
+[[nodiscard]] bool is_host_parent(const inventory::Device& device, const inventory::NetDevice& net);
+
 } // namespace rdmanet::doctor

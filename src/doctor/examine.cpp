@@ -14,7 +14,8 @@ using inventory::Inventory;
 std::vector<std::span<const Check>> all_layers() {
     return {hardware_checks(),    gpu_checks(),
             kernel_checks(),      kernel_log_checks(),
-            rdma_checks(),        place_checks(),
+            function_checks(),    rdma_checks(),
+            place_checks(),       nic_checks(),
             network_checks(),     host_network_checks(),
             plugin_checks(),      runtime_checks(),
             denial_checks(),      device_plugin_checks(),

@@ -39,7 +39,7 @@ constexpr Explanation kExplanations[] = {
      "the RDMA shared device plugin runs on a node in mode exclusive: use it on nodes in mode shared", "mode-at-boot"},
     {"Are RDMA modules loaded?",
      "the SR-IOV device plugin started before the RDMA driver was ready: restart the device plugin",
-     "rdma-driver rdma-devices"},
+     "rdma-driver enable-roce rdma-devices"},
     {"IB device ... not found",
      "the container has no uverbs file of that device, or the device has another name: request the device plugin's "
      "resource, and look at `rdmanet inventory`",
@@ -70,8 +70,8 @@ constexpr Explanation kExplanations[] = {
      "pod-gids"},
     {"Couldn't read/write remote address", "the other end ended before the connection was made: its output says why",
      ""},
-    {"transport retry counter exceeded", kLost, "port-state pod-interface mtu pod-gids"},
-    {"Failed status 12:", kLost, "port-state pod-interface mtu pod-gids"},
+    {"transport retry counter exceeded", kLost, "port-state pod-interface mtu vf-mtu pfc pod-gids"},
+    {"Failed status 12:", kLost, "port-state pod-interface mtu vf-mtu pfc pod-gids"},
     {"remote invalid request error", kInvalid, "mtu"},
     {"Failed status 9:", kInvalid, "mtu"},
     {"RNR retry counter exceeded", kNoBuffers, ""},
@@ -79,7 +79,7 @@ constexpr Explanation kExplanations[] = {
     {"RDMA_CM_EVENT_ADDR_ERROR", "no RDMA device is behind the source address in this network namespace",
      "apart pod-rdma"},
     {"RDMA_CM_EVENT_UNREACHABLE", "the connection manager's packets do not arrive: check VLAN, route and MTU",
-     "port-state mtu"},
+     "port-state mtu default-roce"},
     {"RDMA_CM_EVENT_REJECTED", "nobody listens on that port of the peer, or the peer refused", ""},
     {"Message too long",
      "a packet is larger than the MTU on its way; if ADD or `ip link` says it, the PF has more VFs than an answer of "

@@ -7,15 +7,16 @@
 #include <set>
 
 namespace rdmanet::doctor {
+
+bool is_host_parent(const inventory::Device& device, const inventory::NetDevice& net) {
+    return net.place == 0 && !device.rdma.empty() && (!device.pci || !device.pci->pf);
+}
+
 namespace {
 
 using inventory::Device;
 using inventory::Interface;
 using inventory::NetDevice;
-
-bool is_host_parent(const Device& device, const NetDevice& net) {
-    return net.place == 0 && !device.rdma.empty() && (!device.pci || !device.pci->pf);
-}
 
 void check_parent_up(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices)

@@ -3,6 +3,7 @@
 #include "devices.hpp"
 #include "interfaces.hpp"
 #include "namespaces.hpp"
+#include "nic_settings.hpp"
 #include "side.hpp"
 
 #include <rdmanet/base/error.hpp>
@@ -59,6 +60,12 @@ Side read_pod(SideReader& reader, Namespace& place, std::size_t number) try {
     return {};
 }
 
+void ask_drivers(const SideReader& reader, Inventory& all) try {
+    read_nic_settings(reader, all.devices);
+} catch (const base::Error& error) {
+    all.unseen.push_back(fmt::format("settings of NICs ({}): run it as root on the node", error.what()));
+}
+
 void report_unseen(const std::vector<Namespace>& namespaces, std::vector<std::string>& unseen) {
     std::size_t count = 0;
     std::string example;
@@ -90,6 +97,7 @@ Inventory read_inventory(const Options& options) {
 
     all.interfaces = list_interfaces(sides, all.namespaces, records);
     all.devices = list_devices(roots.sysfs, sides, all.others);
+    if (options.nic_settings == NicSettings::read) ask_drivers(reader, all);
     return all;
 }
 

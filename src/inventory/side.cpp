@@ -117,15 +117,22 @@ void SideReader::read_rdma(Side& side, Socket& rdma, std::size_t place) const {
     }
 }
 
+bool SideReader::is_on_host() const {
+    return kernel::Netns::current() == host_;
+}
+
+Socket SideReader::open_on_host(kernel::Protocol protocol) const {
+    const base::Deadline deadline = base::Deadline::in(kPatience);
+    return is_on_host() ? Socket::open(protocol, deadline) : Socket::open_in(host_, protocol, deadline);
+}
+
 Side SideReader::read_host() {
     const base::Deadline deadline = base::Deadline::in(kPatience);
-    const bool is_here = kernel::Netns::current() == host_; // entering it would need rights even then
-    Socket route = is_here ? Socket::open(kernel::Protocol::route, deadline)
-                           : Socket::open_in(host_, kernel::Protocol::route, deadline);
+    Socket route = open_on_host(kernel::Protocol::route);
     // Opening a socket would load ib_core. Its directory exists also if it is part of the kernel.
     const bool has_rdma = ::access(fmt::format("{}/module/ib_core", roots_.sysfs).c_str(), F_OK) == 0;
     std::optional<Socket> rdma;
-    if (has_rdma) rdma = is_here ? Socket::find_rdma(deadline) : Socket::find_rdma_in(host_, deadline);
+    if (has_rdma) rdma = is_on_host() ? Socket::find_rdma(deadline) : Socket::find_rdma_in(host_, deadline);
     Side side{.links = read_links(route, roots_.sysfs, 0),
               .rdma = {},
               .rdma_sysfs = fmt::format("{}/class/infiniband", roots_.sysfs)};

@@ -52,9 +52,13 @@ public:
     /// Throws base::Error. In shared mode, all RDMA devices are the host's.
     [[nodiscard]] Side read_pod(const kernel::Netns& netns, std::size_t place);
 
+    /// A socket of the host's namespace. Throws base::SystemError.
+    [[nodiscard]] kernel::Socket open_on_host(kernel::Protocol protocol) const;
+
     [[nodiscard]] std::optional<kernel::RdmaNetnsMode> mode() const { return mode_; }
 
 private:
+    [[nodiscard]] bool is_on_host() const; // then entering would still need rights
     void read_rdma(Side& side, kernel::Socket& rdma, std::size_t place) const;
 
     Roots roots_;

@@ -21,6 +21,10 @@ std::string end_of(const std::string& program) {
     return concat("pkill -x $(basename ", program, ")");
 }
 
+std::string debugfs(const std::string& file) {
+    return concat("/sys/kernel/debug/simrnic/", file);
+}
+
 std::string doctor(const std::string& options) {
     return shell(concat(binary(), " doctor ", options, " || [ $? -lt 3 ]"));
 }

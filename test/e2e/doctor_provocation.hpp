@@ -22,6 +22,9 @@ struct Provocation {
 [[nodiscard]] std::string in_background(const Pod& pod, const std::string& how, const std::string& program);
 [[nodiscard]] std::string end_of(const std::string& program);
 
+/// A file of the software NIC (netns-harness/simrnic/README.md).
+[[nodiscard]] std::string debugfs(const std::string& file);
+
 /// Runs `rdmanet doctor` and returns its output.
 [[nodiscard]] std::string doctor(const std::string& options = "");
 

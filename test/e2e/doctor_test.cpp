@@ -21,15 +21,38 @@ using Catch::Contains;
 namespace {
 
 /// In other files of tests, or in the unit tests of the room doctor.
-const std::set<std::string> kTriedElsewhere{
-    "definitions",      "networks",     "taints",          "acs",          "bonds",       "denials",
-    "driver-container", "iommu",        "lanes",           "leases",       "module-dir",  "module-signatures",
-    "modules-at-boot",  "neighbours",   "network-service", "pcie-link",    "peer-memory", "pod-addresses",
-    "presence",         "rdma-devices", "rdma-driver",     "stack-origin", "strays"};
-
-std::string debugfs(const std::string& file) {
-    return concat("/sys/kernel/debug/simrnic/", file);
-}
+const std::set<std::string> kTriedElsewhere{"acs",
+                                            "bonds",
+                                            "default-roce",
+                                            "definitions",
+                                            "denials",
+                                            "driver-container",
+                                            "ecn",
+                                            "enable-roce",
+                                            "iommu",
+                                            "lanes",
+                                            "leases",
+                                            "lost-vf",
+                                            "module-dir",
+                                            "module-signatures",
+                                            "modules-at-boot",
+                                            "neighbours",
+                                            "network-service",
+                                            "networks",
+                                            "pause",
+                                            "pcie-link",
+                                            "peer-memory",
+                                            "pfc",
+                                            "pod-addresses",
+                                            "presence",
+                                            "rdma-devices",
+                                            "rdma-driver",
+                                            "stack-origin",
+                                            "strays",
+                                            "taints",
+                                            "trust",
+                                            "vf-mtu",
+                                            "vfs"};
 
 constexpr const char* kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 constexpr const char* kMultus = "/etc/cni/net.d/multus.d/multus.kubeconfig";
@@ -67,7 +90,9 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
     call.args = "K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
     (void)add(call);
     shell(concat("echo 'options ib_core netns_mode=0' >/etc/modprobe.d/doctor.conf; cp ", binary(),
-                 " /usr/lib/cni/rdmanet; ip link set ", vfs.pf(), " mtu 4200; ip link set ", other, " mtu 4200 up"));
+                 " /usr/lib/cni/rdmanet; ip link set ", vfs.pf(), " mtu 4200; ip link set ", other,
+                 " mtu 4200 up; ip link set ", vfs.netdev(1), " mtu 4200; ip -n pod link set net1 mtu 4200; for i in ",
+                 vfs.pf(), ' ', other, "; do dcb pfc set dev $i prio-pfc 3:on; done"));
 
     shell(concat("mkdir -p $(dirname ", kCheckpoint, ") $(dirname ", kMultus, "); ", give_device(vfs.vf(0), "uid-1"),
                  "; ", give_token("4102444800"), "; echo '{\"type\":\"multus\"}' >/etc/cni/net.d/10-multus.conf"));

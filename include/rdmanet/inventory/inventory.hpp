@@ -5,6 +5,8 @@
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/inventory/pci.hpp>
+#include <rdmanet/kernel/devlink.hpp>
+#include <rdmanet/kernel/flow_control.hpp>
 #include <rdmanet/kernel/gid.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/state/attachment_record.hpp>
@@ -41,8 +43,9 @@ struct NetDevice {
     unsigned mtu = 0; // bytes
     bool is_up = false;
     bool has_carrier = false;
-    std::optional<unsigned> speed; // Mb/s
-    std::string master;            // the bond or bridge that it is a port of
+    std::optional<unsigned> speed;                     // Mb/s
+    std::string master;                                // the bond or bridge that it is a port of
+    std::optional<kernel::FlowControl> flow_control{}; // of a RoCE port on the host, see NicSettings
 };
 
 struct RdmaPort {
@@ -68,6 +71,12 @@ struct RdmaDevice {
     std::vector<std::string> files; // in /dev/infiniband
 };
 
+/// A parameter of devlink (see NicSettings) that keeps a function from having RDMA.
+struct RdmaSwitchedOff {
+    std::string parameter; // "enable_roce"
+    kernel::DevlinkMode mode = kernel::DevlinkMode::runtime;
+};
+
 /// A PCI network function, a sub-function, or what has no bus: soft-RoCE.
 struct Device {
     std::optional<base::BusAddress> address;
@@ -75,6 +84,7 @@ struct Device {
     std::optional<base::PciAddress> parent; // of a sub-function
     std::vector<NetDevice> net;
     std::vector<RdmaDevice> rdma;
+    std::optional<RdmaSwitchedOff> switched_off{};
 };
 
 /// An interface that its namespace can use for RDMA, or could.
@@ -102,10 +112,14 @@ struct Inventory {
     std::vector<std::string> unseen;   // what could not be looked at, and why: one sentence each
 };
 
+/// Whether to ask the drivers for the settings of NICs: drivers ask the firmware, which takes milliseconds.
+enum class NicSettings : std::uint8_t { leave_out, read };
+
 struct Options {
     std::string root{}; // where the host's "/" is mounted; empty: here
     std::string state_directory;
     state::ReadStep read_step = nullptr;
+    NicSettings nic_settings = NicSettings::leave_out;
 };
 
 /// Reads netlink, sysfs, procfs and rdmanet's records. Changes nothing and loads no kernel module. What may not be

@@ -1,0 +1,24 @@
+// How an Ethernet port keeps a sender from sending too much: priority flow control (PFC, linux/dcbnl.h), and pause
+// frames for the whole port (IEEE 802.3x, linux/ethtool_netlink.h).
+#pragma once
+
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace rdmanet::kernel {
+
+struct FlowControl {
+    std::uint8_t pfc = 0;      // bit P: PFC is on for priority P
+    bool global_pause = false; // the port sends or obeys pause frames; only read if PFC is on
+};
+
+/// Of an interface in the namespace of both sockets: `route` has Protocol::route, `generic` has Protocol::generic.
+/// nullopt if the driver does not say, as drivers of VFs. Changes nothing and loads no module. Throws what Socket
+/// throws.
+[[nodiscard]] std::optional<FlowControl> find_flow_control(Socket& route, Socket& generic, const std::string& interface,
+                                                           unsigned ifindex);
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,164 @@
+// Settings of Ethernet ports that RoCE needs: its version, MTUs of VFs, flow control, marks of congestion.
+#include "checks.hpp"
+#include "files.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::doctor {
+namespace {
+
+using inventory::Device;
+using inventory::NetDevice;
+using inventory::RdmaDevice;
+using inventory::RdmaPort;
+
+constexpr unsigned kPriorities = 8; // of IEEE 802.1Q
+
+bool is_roce(const Device& device) {
+    return !device.rdma.empty() && device.rdma.front().protocol == "roce";
+}
+
+/// The kernel's default is RoCE v2 (CMA_PREFERRED_ROCE_GID_TYPE, cma.c). The device's directory in configfs is there
+/// if somebody made it (drivers/infiniband/core/cma_configfs.c).
+void check_default_roce(const Context& context, Findings& found) {
+    for (const Device& device : context.inventory.devices)
+        for (const RdmaDevice& rdma : device.rdma)
+            for (const RdmaPort& port : rdma.ports) {
+                const std::string file =
+                    fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_mode", rdma.name, port.number);
+                if (line_of(context.path(file)) != "IB/RoCE v1") continue;
+                found.warning(subject_of(device),
+                              fmt::format("RDMA CM uses RoCE v1 on port {} of {}, expected RoCE v2: routers drop it",
+                                          port.number, rdma.name),
+                              fmt::format("`echo 'RoCE v2' >{}`", file));
+            }
+}
+
+/// In switchdev mode the PF also has the representors of its VFs.
+const NetDevice* find_uplink(const Device& pf) {
+    const bool is_only = pf.net.size() == 1;
+    for (const NetDevice& net : pf.net)
+        if (is_only || (!pf.rdma.empty() && !pf.rdma.front().ports.empty() &&
+                        pf.rdma.front().ports.front().net_device == net.name))
+            return &net;
+    return nullptr;
+}
+
+void compare_mtus(const Context& context, const Device& pf, const NetDevice& uplink, Findings& found) {
+    std::vector<const NetDevice*> smaller;
+    for (const Device& device : context.inventory.devices) {
+        if (!device.pci || device.pci->pf != pf.pci->address || !is_roce(device)) continue;
+        for (const NetDevice& net : device.net) {
+            if (net.mtu < uplink.mtu) smaller.push_back(&net);
+            if (net.mtu > uplink.mtu)
+                found.warning(subject_of(device),
+                              fmt::format("interface {} has MTU {}, and its PF's {} has {}: the port may drop larger "
+                                          "packets",
+                                          net.name, net.mtu, uplink.name, uplink.mtu),
+                              fmt::format("`ip link set {} mtu {}`, and the same on the switch", uplink.name, net.mtu));
+        }
+    }
+    if (smaller.empty()) return;
+    const NetDevice& first = *smaller.front();
+    const std::string place =
+        first.place == 0 ? std::string() : fmt::format(" in {}", context.inventory.namespaces[first.place]);
+    found.info(subject_of(pf),
+               fmt::format("interface {} has MTU {}, and {} of its VFs {} less: {}{} has {}", uplink.name, uplink.mtu,
+                           base::counted(smaller.size(), "interface", "interfaces"),
+                           smaller.size() == 1 ? "has" : "have", first.name, place, first.mtu),
+               fmt::format("for RoCE with the PF's MTU, set \"mtu\": {} in the network of the VFs", uplink.mtu));
+}
+
+/// A VF's MTU does not follow its PF's.
+void check_vf_mtu(const Context& context, Findings& found) {
+    for (const Device& device : context.inventory.devices) {
+        if (!device.pci || device.pci->vfs == 0) continue;
+        if (const NetDevice* const uplink = find_uplink(device)) compare_mtus(context, device, *uplink, found);
+    }
+}
+
+/// Calls `visit` for each RoCE interface of the host that is up and whose driver reports its flow control.
+template <class Visit>
+void for_each_port(const Context& context, const Visit& visit) {
+    for (const Device& device : context.inventory.devices)
+        for (const NetDevice& net : device.net)
+            if (is_roce(device) && is_host_parent(device, net) && net.is_up && net.flow_control)
+                visit(device, net, *net.flow_control);
+}
+
+void check_pfc(const Context& context, Findings& found) {
+    for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
+        if (flow.pfc == 0)
+            found.info(subject_of(device),
+                       fmt::format("PFC of {} is off for all priorities: RoCE may lose packets under load", net.name),
+                       fmt::format("unless the network is tuned for loss: `dcb pfc set dev {} prio-pfc 3:on` for the "
+                                   "priority of RoCE, here 3, and the same on the switch",
+                                   net.name));
+    });
+}
+
+void check_pause(const Context& context, Findings& found) {
+    for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
+        if (flow.pfc != 0 && flow.global_pause)
+            found.warning(
+                subject_of(device),
+                fmt::format("{} has PFC and global pause (802.3x), which pauses all priorities", net.name),
+                fmt::format("`ethtool -A {} autoneg off rx off tx off`, and the same on the switch", net.name));
+    });
+}
+
+bool has_priority(const kernel::FlowControl& flow, unsigned priority) {
+    return (flow.pfc >> priority & 1U) != 0;
+}
+
+/// The drivers of NVIDIA's OFED have files for this and the next check.
+void check_trust(const Context& context, Findings& found) {
+    for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
+        const std::string file = fmt::format("/sys/class/net/{}/qos/trust", net.name);
+        if (flow.pfc == 0 || has_priority(flow, 0) || line_of(context.path(file)) != "pcp") return;
+        found.info(subject_of(device),
+                   fmt::format("{} takes the priority from the VLAN tag: packets without a tag have priority 0, whose "
+                               "PFC is off",
+                               net.name),
+                   fmt::format("use a VLAN with a priority, or `echo dscp >{}`, and the same on the switch", file));
+    });
+}
+
+/// NP notifies the sender of marked packets, RP makes the sender slow down.
+void check_ecn(const Context& context, Findings& found) {
+    for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
+        for (unsigned priority = 0; priority < kPriorities; ++priority) {
+            std::vector<std::string> off;
+            std::string cure;
+            for (const char* part : {"roce_np", "roce_rp"}) {
+                const std::string file = fmt::format("/sys/class/net/{}/ecn/{}/enable/{}", net.name, part, priority);
+                if (!has_priority(flow, priority) || line_of(context.path(file)) != "0") continue;
+                off.emplace_back(part);
+                cure += fmt::format("{}`echo 1 >{}`", cure.empty() ? "" : ", ", file);
+            }
+            if (!off.empty())
+                found.info(subject_of(device),
+                           fmt::format("ECN ({}) of {} is off for priority {}, which has PFC: congestion stops whole "
+                                       "links",
+                                       base::join(off), net.name, priority),
+                           cure);
+        }
+    });
+}
+
+constexpr Check kNicChecks[] = {
+    {{"default-roce", Layer::rdma, "version of RoCE that RDMA CM uses"}, check_default_roce},
+    {{"vf-mtu", Layer::network, "MTU of VFs and of their PF"}, check_vf_mtu},
+    {{"pfc", Layer::network, "priority flow control of RoCE ports"}, check_pfc},
+    {{"pause", Layer::network, "global pause beside priority flow control"}, check_pause},
+    {{"trust", Layer::network, "where a port takes the priority from (OFED)"}, check_trust},
+    {{"ecn", Layer::network, "ECN of the priorities that have PFC (OFED)"}, check_ecn},
+};
+
+} // namespace
+
+std::span<const Check> nic_checks() {
+    return kNicChecks;
+}
+
+} // namespace rdmanet::doctor
