@@ -1,20 +1,16 @@
 #include "network_lint.hpp"
 
+#include "host_names.hpp"
 #include "kubelet.hpp"
 
-#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/interface_name.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
-#include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
-#include <rdmanet/kernel/netns.hpp>
 
-#include <chrono>
 #include <utility>
 #include <variant>
 
@@ -70,35 +66,10 @@ std::string as_for_plugin(const Reader& root, const Reader& ours, const Network&
     return writer.end_object().to_text();
 }
 
-/// If it cannot be entered, that of this process, as in the inventory, which says so.
-kernel::Socket open_on_host(const Context& context) {
-    const auto deadline = base::Deadline::in(std::chrono::seconds(1));
-    try {
-        if (const auto host = kernel::find_netns(context.inventory.namespaces.front().path))
-            return kernel::Socket::open_in(*host, kernel::Protocol::route, deadline);
-    } catch (const base::Error&) { // this user must not
-    }
-    return kernel::Socket::open(kernel::Protocol::route, deadline);
-}
-
-bool is_interface_of_host(const Context& context, const std::string& name) {
-    auto route = open_on_host(context);
-    if (const auto interface = base::InterfaceName::parse(name))
-        return kernel::find_link(route, *interface).has_value();
-    return kernel::find_link_by_altname(route, name).has_value();
-}
-
-bool is_rdma_device_of_host(const Context& context, const std::string& name) {
-    for (const inventory::Device& device : context.inventory.devices)
-        for (const inventory::RdmaDevice& rdma : device.rdma)
-            if (rdma.place == 0 && rdma.name == name) return true;
-    return false;
-}
-
 /// A definition may be for other nodes. A file is of this node.
 void examine_parent(const Network& network, const config::Config& config, const Context& context, Findings& found) {
     if (!config.master || config.is_device() || config.link_in_container) return;
-    if (is_rdma_device_of_host(context, *config.master) || is_interface_of_host(context, *config.master)) return;
+    if (is_on_host(context, *config.master)) return;
     const std::string what = fmt::format("its master {} is neither an interface nor an RDMA device of this node",
                                          base::quoted(*config.master));
     if (network.is_definition)

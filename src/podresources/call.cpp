@@ -1,23 +1,22 @@
 #include "call.hpp"
 
+#include "connection.hpp"
+
 #include <rdmanet/podresources/client.hpp>
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/late_start.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/base/unique_fd.hpp>
 
 #include <nghttp2/nghttp2.h>
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/types.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -129,68 +128,26 @@ void submit(nghttp2_session* session, std::string_view method) {
     if (stream < 0) require(stream);
 }
 
-base::UniqueFd connect_to(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path)
-        throw CallError(fmt::format("the path has {} bytes, and a socket's has {} at most", path.size(),
-                                    sizeof address.sun_path - 1));
-    std::memcpy(address.sun_path, path.data(), path.size());
-    base::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // A socket of this family connects at once, or its queue is full: EAGAIN (unix_stream_connect(), net/unix/af_unix.c).
-    if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-        throw CallError(base::errno_text(errno));
-    return fd;
+/// Sends what the session has to send.
+void send_all(nghttp2_session* session, const Connection& connection) {
+    for (;;) {
+        const std::uint8_t* bytes = nullptr;
+        const ssize_t length = nghttp2_session_mem_send(session, &bytes);
+        if (length < 0) require(static_cast<int>(length));
+        if (length == 0) return;
+        connection.send({bytes, static_cast<std::size_t>(length)});
+    }
 }
 
-class Connection {
-public:
-    Connection(const std::string& path, const base::Deadline& deadline) : fd_(connect_to(path)), deadline_(deadline) {}
-
-    /// Sends what the session has to send.
-    void send_from(nghttp2_session* session) {
-        for (;;) {
-            const std::uint8_t* bytes = nullptr;
-            const ssize_t length = nghttp2_session_mem_send(session, &bytes);
-            if (length < 0) require(static_cast<int>(length));
-            if (length == 0) return;
-            for (ssize_t sent = 0; sent < length;) {
-                wait_for(POLLOUT);
-                const ssize_t count =
-                    ::send(fd_.get(), bytes + sent, static_cast<std::size_t>(length - sent), MSG_NOSIGNAL);
-                if (count >= 0) sent += count;
-                if (count < 0 && errno != EAGAIN && errno != EINTR) throw CallError(base::errno_text(errno));
-            }
-        }
-    }
-
-    /// Gives the session what has come.
-    void receive_for(nghttp2_session* session) {
-        constexpr std::size_t kPiece = 16U << 10U;
-        std::array<std::uint8_t, kPiece> bytes{};
-        wait_for(POLLIN);
-        const ssize_t count = ::recv(fd_.get(), bytes.data(), bytes.size(), 0);
-        if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-        if (count < 0) throw CallError(base::errno_text(errno));
-        if (count == 0) throw CallError("the connection ended before the answer");
-        const ssize_t taken = nghttp2_session_mem_recv(session, bytes.data(), static_cast<std::size_t>(count));
-        if (taken < 0) require(static_cast<int>(taken));
-    }
-
-private:
-    void wait_for(short events) const {
-        for (;;) {
-            pollfd waiting{.fd = fd_.get(), .events = events, .revents = 0};
-            const int ready = ::poll(&waiting, 1, static_cast<int>(deadline_.remaining().count()));
-            if (ready > 0) return;
-            if (ready < 0 && errno != EINTR) throw CallError(base::errno_text(errno));
-            if (ready == 0 && deadline_.passed()) throw CallError("no answer in time");
-        }
-    }
-
-    base::UniqueFd fd_;
-    base::Deadline deadline_;
-};
+/// Gives the session what has come.
+void receive_some(nghttp2_session* session, const Connection& connection) {
+    constexpr std::size_t kPiece = 16U << 10U;
+    std::array<std::uint8_t, kPiece> bytes{};
+    const std::size_t count = connection.receive(bytes);
+    if (count == 0) throw CallError("the connection ended before the answer");
+    const ssize_t taken = nghttp2_session_mem_recv(session, bytes.data(), count);
+    if (taken < 0) require(static_cast<int>(taken));
+}
 
 std::string message_of(const Answer& answer) {
     if (answer.http_status != "200")
@@ -216,12 +173,12 @@ std::string call(const std::string& socket, std::string_view method, const base:
     base::start_late_parts(); // nghttp2's
     Answer answer;
     try {
-        Connection connection(socket, deadline);
+        const Connection connection(socket, deadline);
         const Session session = make_session(answer);
         submit(session.get(), method);
         while (!answer.closed) {
-            connection.send_from(session.get());
-            connection.receive_for(session.get());
+            send_all(session.get(), connection);
+            receive_some(session.get(), connection);
         }
         return message_of(answer);
     } catch (CallError& error) {

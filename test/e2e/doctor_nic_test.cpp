@@ -61,7 +61,7 @@ public:
     [[nodiscard]] static std::string list() { return shell("cat /tmp/requested"); }
 
 private:
-    std::string before_ = shell("cat /proc/sys/kernel/modprobe");
+    std::string before_ = shell("tr -d '\\n' </proc/sys/kernel/modprobe");
 };
 
 } // namespace
