@@ -103,7 +103,8 @@ Report serve(const VerifyOptions& options, const verify::Endpoint& end, const ve
         throw base::Error(fmt::format("--listen {}: expected an address of this node", base::quoted(options.listen)));
     const std::string token = options.token.empty() ? verify::make_token() : options.token;
     const verify::Meeting meeting(address, options.port);
-    invite(options, {.address = address ? *address : verify::find_own_address(), .port = meeting.port()}, token);
+    const base::IpAddress here = address ? *address : verify::find_own_address();
+    invite(options, {.host = here.to_string(), .port = meeting.port()}, token);
     base::UniqueFd stream =
         meeting.wait_for_client(token, base::Deadline::in(std::chrono::seconds(options.wait)),
                                 [](const std::string& why) { tell(fmt::format("refused a client: {}", why)); });
@@ -158,7 +159,7 @@ CLI::App* add_verify_command(CLI::App& app, VerifyOptions& options) {
         "NAMESPACE/NAME, the path of a network namespace, or . for this process's own; two pods of this "
         "node, or one: with --server or --peer, or else its device with itself");
     command->add_flag("--server", options.server, "wait for the other end, and print what it needs");
-    command->add_option("--peer", options.peer, "ADDRESS:PORT that --server prints on the other node");
+    command->add_option("--peer", options.peer, "HOST:PORT that --server prints on the other node");
     command->add_option("--token", options.token, "token that --server prints; with --server: use this one");
     command
         ->add_option("--interface", options.interfaces,

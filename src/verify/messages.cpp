@@ -37,6 +37,16 @@ T whole(const Reader& object, std::string_view key) {
 
 } // namespace
 
+std::string to_hello(std::string_view token) {
+    return Writer()
+        .begin_object()
+        .member("type", "hello")
+        .member("version", kVersion)
+        .member("token", token)
+        .end_object()
+        .to_text();
+}
+
 std::string to_message(const End& end) {
     const Endpoint& here = end.endpoint;
     Writer writer;
