@@ -239,3 +239,44 @@ ib_pingpong() { # devices, arguments...
 }
 ok "traffic: ibv_rc_pingpong from card to card" ib_pingpong ib0p0 ib1p0
 ok "traffic: ibv_rc_pingpong with a device itself" ib_pingpong ib0p0 ib0p0 -s 65536
+bad_pkeys() { ibv_devinfo -v -d "$1" | awk '$1 == "bad_pkey_cntr:" {print $2}'; }
+counts_bad_pkeys() { (($(bad_pkeys "$1") > $2)); }
+ib_send() { # indices of the partition keys of server and client
+	local status
+	timeout "$patience" ib_send_bw -d ib0p0 -F -n 20 --pkey_index "$1" >/tmp/server 2>&1 &
+	soon listens_here
+	timeout "$patience" ib_send_bw -d ib1p0 -F -n 20 --pkey_index "$2" 127.0.0.1
+	status=$?
+	((status == 0)) || kill $!
+	wait $! || { cat /tmp/server && return 1; }
+	return $status
+}
+if type -P ib_send_bw >/dev/null; then
+	ok "traffic: InfiniBand in another partition" ib_send 2 2
+	ok "counters: bad_pkey_cntr is zero" equal "$(bad_pkeys ib0p0)" 0x0
+	ok "traffic: none between partitions" fails_with 'status 12' ib_send 1 2
+	ok "counters: bad_pkey_cntr counts what came for another partition" counts_bad_pkeys ib0p0 0
+fi
+
+# Ports that require a global routing header
+ok "traffic: InfiniBand cards whose ports require a GRH" reload link_layer=ib,ib ib_grh=1
+ok "traffic: without a GRH no connection" fails_with 'modify QP to RTR' ib_pingpong ib0p0 ib1p0
+soon not listens_here
+ok "traffic: ibv_rc_pingpong with a GRH" ib_pingpong ib0p0 ib1p0 -g 0
+modprobe ib_ipoib
+for end in e:1:1 f:2:2; do
+	IFS=: read -r ns card host <<<"$end"
+	link=$(basename /sys/bus/pci/devices/000"$card":00:00.0/net/*)
+	pod "$ns" "$link" 10.9.0."$host"/24
+done
+ok "traffic: IPoIB with a GRH" soon reach e 10.9.0.2
+clear_pods
+rmmod ib_ipoib
+
+# A usual fabric: hosts are limited members of the default partition
+ok "traffic: InfiniBand cards that are limited members" reload link_layer=ib,ib ib_limited=1
+ok "infiniband: the default partition's key" equal "$(</sys/class/infiniband/ib0p0/ports/1/pkeys/0)" 0x7fff
+if type -P ib_send_bw >/dev/null; then
+	ok "traffic: none between limited members" fails_with 'status 12' ib_send 0 0
+	ok "traffic: in the partition of which they are full members" ib_send 1 1
+fi

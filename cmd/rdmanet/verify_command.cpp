@@ -75,8 +75,10 @@ std::vector<FoundEndpoint> find_ends(const VerifyOptions& options) {
         ends.push_back(verify::find_endpoint(
             inventory, {.pod = options.pods[at],
                         .interface = names.empty() ? std::string() : names[std::min(at, names.size() - 1)]}));
-        if (options.pods[at] == "." || worst_of(ends.back().checks) == verify::Outcome::failure) continue;
-        for (verify::Check& check : check_containers(inventory, node, options.pods[at]))
+        const std::string& netns = ends.back().endpoint.netns;
+        const bool is_own = options.pods[at] == "." || netns.empty(); // the container is the one that this runs in
+        if (is_own || worst_of(ends.back().checks) == verify::Outcome::failure) continue;
+        for (verify::Check& check : check_containers(inventory, node, netns))
             ends.back().checks.push_back(std::move(check));
     }
     return ends;
@@ -101,7 +103,8 @@ Report serve(const VerifyOptions& options, const verify::Endpoint& end, const ve
         throw base::Error(fmt::format("--listen {}: expected an address of this node", base::quoted(options.listen)));
     const std::string token = options.token.empty() ? verify::make_token() : options.token;
     const verify::Meeting meeting(address, options.port);
-    invite(options, {.address = address ? *address : verify::find_own_address(), .port = meeting.port()}, token);
+    const base::IpAddress here = address ? *address : verify::find_own_address();
+    invite(options, {.host = here.to_string(), .port = meeting.port()}, token);
     base::UniqueFd stream =
         meeting.wait_for_client(token, base::Deadline::in(std::chrono::seconds(options.wait)),
                                 [](const std::string& why) { tell(fmt::format("refused a client: {}", why)); });
@@ -156,7 +159,7 @@ CLI::App* add_verify_command(CLI::App& app, VerifyOptions& options) {
         "NAMESPACE/NAME, the path of a network namespace, or . for this process's own; two pods of this "
         "node, or one: with --server or --peer, or else its device with itself");
     command->add_flag("--server", options.server, "wait for the other end, and print what it needs");
-    command->add_option("--peer", options.peer, "ADDRESS:PORT that --server prints on the other node");
+    command->add_option("--peer", options.peer, "HOST:PORT that --server prints on the other node");
     command->add_option("--token", options.token, "token that --server prints; with --server: use this one");
     command
         ->add_option("--interface", options.interfaces,

@@ -96,6 +96,7 @@ struct simrnic_func {
 	bool rdma_active;	  /* RTNL; the last event */
 	bool link;		  /* InfiniBand, physical link; written under RTNL */
 	u16 lid;		  /* InfiniBand */
+	atomic_t bad_pkeys;	  /* packets for another partition */
 	__be64 node_guid;
 	__be64 port_guid;
 	struct simrnic_filter __rcu *filter;
@@ -184,6 +185,8 @@ extern unsigned int simrnic_gid_table_len;
 extern unsigned int simrnic_rdma_devices;
 extern unsigned int simrnic_rdma_ports;
 extern bool simrnic_wire;
+extern bool simrnic_ib_grh;
+extern bool simrnic_ib_limited;
 extern bool simrnic_vfio_pci;
 extern struct simrnic_nic *simrnic_nic[SIMRNIC_MAX_NICS];
 

@@ -157,7 +157,7 @@ static struct sk_buff *simrnic_management_packet(struct simrnic_qp *qp, const st
 	const struct simrnic_ah *ah = container_of(ud_wr(wr)->ah, struct simrnic_ah, ib);
 	struct simrnic_tx tx = {
 		.opcode = IB_OPCODE_UD_SEND_ONLY,
-		.pkey = simrnic_pkey(ud_wr(wr)->pkey_index),
+		.pkey = simrnic_pkey(simrnic_func_of(qp->ib.device), ud_wr(wr)->pkey_index),
 		.sqpn = qp->ib.qp_num,
 		.dqpn = ud_wr(wr)->remote_qpn,
 	};

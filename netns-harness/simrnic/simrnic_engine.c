@@ -104,9 +104,12 @@ static void simrnic_engine_receive(struct simrnic_engine *engine, struct sk_buff
 	const struct simrnic_qp *qp = engine->qp;
 	const u8 *data = skb->data + rx->bth_offset + sizeof(struct simrnic_bth);
 
-	if (!simrnic_can_receive(qp) ||
-	    !simrnic_same_partition(simrnic_pkey(qp->attr.pkey_index), rx->pkey))
+	if (!simrnic_can_receive(qp))
 		return;
+	if (!simrnic_same_partition(simrnic_qp_pkey(qp), rx->pkey)) {
+		atomic_inc(&simrnic_func_of(qp->ib.device)->bad_pkeys);
+		return;
+	}
 	if (qp->ib.qp_type != IB_QPT_RC) {
 		if ((rx->opcode & 0xe0) == IB_OPCODE_UD)
 			simrnic_datagram_receive(engine, rx, skb);
@@ -181,6 +184,16 @@ void simrnic_engine_doorbell(struct simrnic_engine *engine)
 	mutex_unlock(&engine->lock);
 }
 
+/* Whether the packet's addresses are the port's: the LID, and the GID of a global routing header.
+ */
+static bool simrnic_leads_to(const struct simrnic_path *path, const struct simrnic_func *to)
+{
+	return to->lid == path->dlid &&
+	       (!path->has_grh ||
+		(path->dgid.global.subnet_prefix == cpu_to_be64(SIMRNIC_SUBNET_PREFIX) &&
+		 path->dgid.global.interface_id == to->port_guid));
+}
+
 /* InfiniBand has no frames here: the packet goes straight to its queue pair. */
 static void simrnic_cross_subnet(struct simrnic_func *from, const struct simrnic_path *path,
 				 const struct simrnic_tx *tx, struct sk_buff *skb)
@@ -202,7 +215,7 @@ static void simrnic_cross_subnet(struct simrnic_func *from, const struct simrnic
 	engine = xa_load(&simrnic_engines, tx->dqpn);
 	if (engine) {
 		to = simrnic_func_of(engine->qp->ib.device);
-		arrives = !to->netdev && to->lid == path->dlid && simrnic_reaches(from, to) &&
+		arrives = !to->netdev && simrnic_leads_to(path, to) && simrnic_reaches(from, to) &&
 			  simrnic_packet_parse_transport(skb, &rx, skb->len);
 	}
 	if (arrives) {
@@ -225,7 +238,7 @@ void simrnic_engine_transmit(struct simrnic_engine *engine, const struct simrnic
 	if (qp->ib.qp_type == IB_QPT_RC)
 		tx->dqpn = qp->attr.dest_qp_num;
 	tx->sqpn = qp->ib.qp_num;
-	tx->pkey = simrnic_pkey(qp->attr.pkey_index);
+	tx->pkey = simrnic_qp_pkey(qp);
 	if (simrnic_wire_loses(func->port, tx)) {
 		kfree_skb(skb);
 		return;

@@ -13,12 +13,16 @@
 #define SIMRNIC_FIRST_LID (SIMRNIC_SM_LID + 1)
 #define SIMRNIC_LAST_LID  0xbfff
 
-/* Full membership in the default partition and three others. */
-u16 simrnic_pkey(unsigned int index)
+/* Membership in the default partition, and full membership in three others. RoCE has only the
+ * first. */
+u16 simrnic_pkey(const struct simrnic_func *func, unsigned int index)
 {
-	static const u16 pkeys[SIMRNIC_PKEYS] = { IB_DEFAULT_PKEY_FULL, 0x8001, 0x8002, 0x8003 };
+	static const u16 others[] = { 0x8001, 0x8002, 0x8003 };
 
-	return index < SIMRNIC_PKEYS ? pkeys[index] : 0;
+	if (!index)
+		return !func->netdev && simrnic_ib_limited ? IB_DEFAULT_PKEY_PARTIAL
+							   : IB_DEFAULT_PKEY_FULL;
+	return !func->netdev && index <= ARRAY_SIZE(others) ? others[index - 1] : 0;
 }
 
 /* Functions */
@@ -82,6 +86,7 @@ static int simrnic_ib_query_port(struct ib_device *ib, u32 port, struct ib_port_
 	attr->lid = managed ? func->lid : 0;
 	attr->sm_lid = managed ? SIMRNIC_SM_LID : 0;
 	attr->subnet_timeout = 18;
+	attr->bad_pkey_cntr = atomic_read(&func->bad_pkeys);
 	attr->active_width = IB_WIDTH_4X;
 	attr->active_speed = IB_SPEED_EDR;
 	return 0;
@@ -91,6 +96,8 @@ static int simrnic_ib_get_port_immutable(struct ib_device *ib, u32 port,
 					 struct ib_port_immutable *immutable)
 {
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
+	if (simrnic_ib_grh)
+		immutable->core_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
 	immutable->gid_tbl_len = SIMRNIC_GIDS;
 	immutable->pkey_tbl_len = SIMRNIC_PKEYS;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
@@ -106,7 +113,7 @@ static int simrnic_ib_query_pkey(struct ib_device *ib, u32 port, u16 index, u16 
 {
 	if (index >= SIMRNIC_PKEYS)
 		return -EINVAL;
-	*pkey = simrnic_pkey(index);
+	*pkey = simrnic_pkey(simrnic_func_of(ib), index);
 	return 0;
 }
 

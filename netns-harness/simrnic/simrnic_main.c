@@ -36,6 +36,16 @@ bool simrnic_wire = true;
 module_param_named(wire, simrnic_wire, bool, 0444);
 MODULE_PARM_DESC(wire, "whether all ports are on one Ethernet segment (default yes)");
 
+bool simrnic_ib_grh;
+module_param_named(ib_grh, simrnic_ib_grh, bool, 0444);
+MODULE_PARM_DESC(ib_grh, "whether InfiniBand ports require a global routing header (default no)");
+
+bool simrnic_ib_limited;
+module_param_named(ib_limited, simrnic_ib_limited, bool, 0444);
+MODULE_PARM_DESC(
+	ib_limited,
+	"whether InfiniBand ports are limited members of the default partition (default no)");
+
 bool simrnic_vfio_pci;
 module_param_named(vfio_pci, simrnic_vfio_pci, bool, 0444);
 MODULE_PARM_DESC(vfio_pci, "a driver with the name of vfio-pci is there (default no)");

@@ -29,6 +29,8 @@ int simrnic_path_set(struct simrnic_path *path, const struct rdma_ah_attr *attr,
 	if (attr->type == RDMA_AH_ATTR_TYPE_IB) {
 		path->network = RDMA_NETWORK_IB;
 		path->dlid = rdma_ah_get_dlid(attr);
+		path->has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
+		path->dgid = grh->dgid;
 		return 0;
 	}
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE || !sgid)

@@ -58,7 +58,8 @@ struct simrnic_path {
 	u8 smac[ETH_ALEN];
 	u8 dmac[ETH_ALEN];
 	u16 vlan;
-	u16 dlid; /* InfiniBand */
+	u16 dlid;     /* InfiniBand */
+	bool has_grh; /* InfiniBand: a global routing header; RoCE always has one */
 	u8 sl;
 	u8 traffic_class;
 	u8 hop_limit;

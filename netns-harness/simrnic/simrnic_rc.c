@@ -21,8 +21,7 @@ static bool simrnic_rc_connected(const struct simrnic_qp *from, const struct sim
 	return to->ib.qp_type == IB_QPT_RC && simrnic_can_receive(to) &&
 	       simrnic_rc_leads_to(from, to) && simrnic_rc_leads_to(to, from) &&
 	       simrnic_reaches(simrnic_func_of(from->ib.device), simrnic_func_of(to->ib.device)) &&
-	       simrnic_same_partition(simrnic_pkey(from->attr.pkey_index),
-				      simrnic_pkey(to->attr.pkey_index));
+	       simrnic_same_partition(simrnic_qp_pkey(from), simrnic_qp_pkey(to));
 }
 
 static struct simrnic_qp *simrnic_rc_peer(const struct simrnic_qp *qp)

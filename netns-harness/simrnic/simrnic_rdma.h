@@ -122,7 +122,11 @@ extern const struct ib_device_ops simrnic_counter_ops;
 
 /* simrnic_ib.c: the state of an InfiniBand port, and the administration of its VFs */
 extern const struct ib_device_ops simrnic_infiniband_ops;
-u16 simrnic_pkey(unsigned int index);
+u16 simrnic_pkey(const struct simrnic_func *func, unsigned int index);
+static inline u16 simrnic_qp_pkey(const struct simrnic_qp *qp)
+{
+	return simrnic_pkey(simrnic_func_of(qp->ib.device), READ_ONCE(qp->attr.pkey_index));
+}
 
 /* simrnic_queue.c: from posting to completion */
 extern spinlock_t simrnic_queue_lock;

@@ -86,7 +86,8 @@ static u16 simrnic_sa_path(const struct simrnic_func *from, struct ib_sa_mad *an
 		return SIMRNIC_SA_NO_RECORDS;
 	path->dlid = cpu_to_be16(lid);
 	path->slid = cpu_to_be16(from->lid);
-	path->raw_flow_hop = 0;
+	/* A hop limit says that packets need a global routing header. */
+	path->raw_flow_hop = cpu_to_be32(simrnic_ib_grh ? 1 : 0);
 	path->reversible_count = 0x80 | 1;
 	path->qos_sl = 0;
 	path->mtu = SIMRNIC_SELECT(IB_MTU_4096);

@@ -89,7 +89,7 @@ static bool simrnic_is_for(struct simrnic_qp *qp, const struct simrnic_packet *p
 	if (qp->ib.qp_type != IB_QPT_UD)
 		return true;
 	return qp->attr.qkey == packet->qkey &&
-	       simrnic_same_partition(simrnic_pkey(qp->attr.pkey_index), packet->pkey);
+	       simrnic_same_partition(simrnic_qp_pkey(qp), packet->pkey);
 }
 
 static void simrnic_receive(struct simrnic_qp *qp, const struct simrnic_packet *packet, u16 slid,
@@ -140,7 +140,9 @@ static void simrnic_ask_sa(struct simrnic_packet *packet)
 	    !simrnic_sa_answer(packet->source, (const void *)packet->data, &answer))
 		return;
 	memcpy(packet->data, &answer, sizeof(answer));
-	packet->has_grh = false;
+	/* The management layer takes an answer for one only if it has a header as its request had.
+	 */
+	swap(packet->grh.sgid, packet->grh.dgid);
 	simrnic_receive(qp, packet, SIMRNIC_SM_LID, 1);
 }
 
@@ -228,8 +230,8 @@ static void simrnic_address(struct simrnic_packet *packet, const struct ib_ud_wr
 	packet->dlid = rdma_ah_get_dlid(attr);
 	packet->dqpn = ud->remote_qpn;
 	packet->qkey = ud->remote_qkey & 0x80000000 ? qp->attr.qkey : ud->remote_qkey;
-	packet->pkey =
-		simrnic_pkey(qp->ib.qp_type == IB_QPT_UD ? qp->attr.pkey_index : ud->pkey_index);
+	packet->pkey = qp->ib.qp_type == IB_QPT_UD ? simrnic_qp_pkey(qp)
+						   : simrnic_pkey(packet->source, ud->pkey_index);
 	packet->sl = rdma_ah_get_sl(attr);
 	packet->has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
 	if (!packet->has_grh)

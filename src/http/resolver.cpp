@@ -4,9 +4,11 @@
 #include "socket.hpp"
 #include "words.hpp"
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/http/host.hpp>
 
 #include <cstddef>
 
@@ -38,6 +40,14 @@ std::vector<base::IpAddress> resolve(const std::string& host, const base::Deadli
     if (const auto address = base::IpAddress::parse(host)) return {*address};
     if (auto addresses = find_in_hosts(read_or_empty("/etc/hosts"), host); !addresses.empty()) return addresses;
     return ask_name_servers(host, parse_resolver_configuration(read_or_empty("/etc/resolv.conf")), deadline);
+}
+
+std::vector<base::IpAddress> list_addresses_of(const std::string& host, const base::Deadline& deadline) {
+    try {
+        return resolve(host, deadline);
+    } catch (const Failure& failure) {
+        throw base::Error(fmt::format("DNS: {}", failure.why));
+    }
 }
 
 } // namespace rdmanet::http

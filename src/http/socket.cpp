@@ -3,6 +3,7 @@
 #include "resolver.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/socket_address.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <netinet/in.h>
@@ -12,7 +13,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 
 namespace rdmanet::http {
 namespace {
@@ -30,32 +30,13 @@ bool wait_for(int fd, short events, const base::Deadline& deadline) {
     }
 }
 
-/// Returns its length.
-socklen_t fill(sockaddr_storage& storage, const base::IpAddress& address, std::uint16_t port) {
-    const auto bytes = address.bytes();
-    if (address.is_v4()) {
-        auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
-        v4.sin_family = AF_INET;
-        v4.sin_port = htons(port);
-        std::memcpy(&v4.sin_addr, bytes.data(), sizeof v4.sin_addr);
-        return sizeof v4;
-    }
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(storage);
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-    std::memcpy(&v6.sin6_addr, bytes.data(), sizeof v6.sin6_addr);
-    return sizeof v6;
-}
-
-base::UniqueFd open_socket(const base::IpAddress& address, int type) {
-    return base::UniqueFd(::socket(address.is_v4() ? AF_INET : AF_INET6, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+base::UniqueFd open_socket(const base::SocketAddress& address, int type) {
+    return base::UniqueFd(::socket(address.family(), type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 /// Empty if it is connected, else why not.
-std::string try_to_connect(int fd, const base::IpAddress& address, std::uint16_t port, const base::Deadline& deadline) {
-    sockaddr_storage storage{};
-    const socklen_t length = fill(storage, address, port);
-    if (::connect(fd, reinterpret_cast<const sockaddr*>(&storage), length) == 0) return {};
+std::string try_to_connect(int fd, const base::SocketAddress& address, const base::Deadline& deadline) {
+    if (::connect(fd, address.get(), address.length()) == 0) return {};
     if (errno != EINPROGRESS) return base::errno_text(errno);
     if (!wait_for(fd, POLLOUT, deadline)) return std::string(kNoAnswer);
     int error = 0;
@@ -67,9 +48,10 @@ std::string try_to_connect(int fd, const base::IpAddress& address, std::uint16_t
 } // namespace
 
 Socket Socket::connect_to(const base::IpAddress& address, std::uint16_t port, const base::Deadline& deadline) {
-    base::UniqueFd fd = open_socket(address, SOCK_STREAM);
+    const base::SocketAddress to(address, port);
+    base::UniqueFd fd = open_socket(to, SOCK_STREAM);
     if (!fd) throw Failure{Stage::tcp, fmt::format("socket: {}", base::errno_text(errno))};
-    const std::string why = try_to_connect(fd.get(), address, port, deadline);
+    const std::string why = try_to_connect(fd.get(), to, deadline);
     if (!why.empty()) throw Failure{Stage::tcp, fmt::format("connecting: {}", why), why == kNoAnswer};
     const int on = 1; // a request is written whole: there is nothing to collect
     (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -89,10 +71,9 @@ Socket Socket::connect(const Url& url, const base::Deadline& deadline) {
 }
 
 base::UniqueFd connect_datagrams(const base::IpAddress& address, std::uint16_t port) {
-    base::UniqueFd fd = open_socket(address, SOCK_DGRAM);
-    sockaddr_storage storage{};
-    const socklen_t length = fill(storage, address, port);
-    if (fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0) fd.reset();
+    const base::SocketAddress to(address, port);
+    base::UniqueFd fd = open_socket(to, SOCK_DGRAM);
+    if (fd && ::connect(fd.get(), to.get(), to.length()) != 0) fd.reset();
     return fd;
 }
 

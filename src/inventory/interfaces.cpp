@@ -76,6 +76,7 @@ private:
         const SeenLink* const parent = is_child ? find_parent(seen, place) : nullptr;
         if (is_child ? parent == nullptr : link.parent_device.empty()) return;
         Interface interface { .net = seen.described, .addresses = seen.addresses, .duplicates = seen.duplicates };
+        if (link.ipoib) interface.pkey = link.ipoib->pkey;
         std::optional<Found> found;
         if (is_child) {
             interface.parent = parent->link.name;
@@ -114,6 +115,7 @@ private:
         interface.files = device.described.files;
         const bool is_infiniband = port.link_layer == "InfiniBand";
         if (!is_infiniband && interface.addresses.empty()) return; // a table has 256 files, and a node 500 idle VFs
+        if (is_infiniband) interface.pkeys = pkeys_of(found);
         const std::vector<GidEntry>& table = table_of(found);
         port.gids = table.size();
         for (const GidEntry& entry : table)
@@ -133,6 +135,13 @@ private:
         return at->second;
     }
 
+    const std::vector<kernel::PkeyEntry>& pkeys_of(const Found& found) {
+        const kernel::RdmaPort& port = found.device->ports[found.port];
+        const auto [at, is_new] = pkeys_.try_emplace({found.side, port.link_name()});
+        if (is_new) at->second = kernel::list_pkeys(port, found.side->rdma_sysfs);
+        return at->second;
+    }
+
     [[nodiscard]] std::pair<std::uint64_t, std::string> key(std::size_t place, const std::string& name) const {
         return {namespaces_[place].inode, name};
     }
@@ -144,6 +153,7 @@ private:
     const std::vector<Namespace>& namespaces_;
     std::map<std::pair<std::uint64_t, std::string>, std::string> networks_;
     std::map<std::pair<const Side*, std::string>, std::vector<GidEntry>> tables_;
+    std::map<std::pair<const Side*, std::string>, std::vector<kernel::PkeyEntry>> pkeys_;
     std::vector<Interface> found_;
 };
 

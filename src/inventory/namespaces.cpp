@@ -64,6 +64,9 @@ std::vector<Namespace> list_namespaces(const std::string& proc, const std::vecto
             fmt::format("some processes' network namespaces ({}): run it as root on the node", live.doubt));
     std::map<std::uint64_t, const state::Pod*> pods;
     for (const state::AttachmentRecord& record : records) pods.emplace(record.netns.inode, &record.pod);
+    // In a container with processes of its own, the first process is the container's.
+    found.front().pod_uid = pod_uid_of_cgroup(line_of(fmt::format("{}/1/cgroup", proc)));
+    if (const auto at = pods.find(found.front().inode); at != pods.end()) found.front().pod = *at->second;
     for (const auto& [inode, path] : live.paths) {
         if (inode == found.front().inode) continue;
         Namespace each = describe(inode, path, proc);

@@ -1,5 +1,6 @@
 #include "connection.hpp"
 
+#include "completion.hpp"
 #include "failure.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -37,28 +38,6 @@ Object made(Object object, const char* what) {
     throw base::SystemError(what, errno);
 }
 
-/// What a completion's status says of the way between the ends.
-Failure failure_of(const ibv_wc& completion) {
-    const std::string what =
-        fmt::format("{} (status {})", ::ibv_wc_status_str(completion.status), static_cast<int>(completion.status));
-    switch (completion.status) {
-    case IBV_WC_RETRY_EXC_ERR:
-        return {fmt::format("no packet was acknowledged: {}", what),
-                "check VLAN, MTU and filters of the switches between the pods, and `ping` between their addresses"};
-    case IBV_WC_RNR_RETRY_EXC_ERR: return {fmt::format("the other end was not ready: {}", what), "run it again"};
-    case IBV_WC_REM_ACCESS_ERR:
-    case IBV_WC_REM_INV_REQ_ERR:
-    case IBV_WC_REM_OP_ERR:
-        return {fmt::format("the other end's device refuses: {}", what),
-                "use the same version of rdmanet on both nodes"};
-    case IBV_WC_WR_FLUSH_ERR:
-        return {fmt::format("the RDMA device has ended the connection: {}", what),
-                "look at `dmesg`, and whether the device or the pod has gone"};
-    default: break;
-    }
-    return {fmt::format("the RDMA device reports an error: {}", what), "look at `dmesg` and `rdmanet doctor`"};
-}
-
 } // namespace
 
 void Connection::Free::operator()(unsigned char* memory) const noexcept {
@@ -73,6 +52,7 @@ Connection::Connection(const Endpoint& endpoint)
     ibv_qp_attr init{};
     init.qp_state = IBV_QPS_INIT;
     init.port_num = port_number_;
+    init.pkey_index = endpoint.pkey_index;
     init.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
     change(init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT");
 }
@@ -104,7 +84,7 @@ void Connection::find_address(const Endpoint& endpoint) {
     if (const int error = ibv_query_port(context_.get(), port_number_, &port_); error != 0)
         throw base::SystemError(fmt::format("ask port {} of {}", endpoint.port, endpoint.device), error);
     ibv_gid gid{};
-    if (!is_infiniband_ && ::ibv_query_gid(context_.get(), port_number_, static_cast<int>(gid_index_), &gid) != 0)
+    if (::ibv_query_gid(context_.get(), port_number_, static_cast<int>(gid_index_), &gid) != 0)
         throw base::SystemError(fmt::format("read GID {} of {}", gid_index_, endpoint.device), errno);
     if (::getrandom(&address_.first_packet, sizeof address_.first_packet, 0) < 0)
         throw base::SystemError("choose a packet number", errno);
@@ -112,6 +92,7 @@ void Connection::find_address(const Endpoint& endpoint) {
     address_.number = queue_->qp_num;
     address_.lid = port_.lid;
     std::memcpy(address_.gid.data(), gid.raw, address_.gid.size());
+    address_.needs_grh = is_infiniband_ && (port_.flags & IBV_QPF_GRH_REQUIRED) != 0;
     address_.key = region_->rkey;
     address_.memory = reinterpret_cast<std::uintptr_t>(incoming());
 }
@@ -140,7 +121,9 @@ void Connection::connect(const QueueAddress& peer, unsigned peers_mtu) {
     ready.min_rnr_timer = kReceiverDelay;
     ready.ah_attr.dlid = peer.lid;
     ready.ah_attr.port_num = port_number_;
-    if (!is_infiniband_) {
+    // Between InfiniBand ports, both ends have the header if one of them requires it: a queue pair expects packets as
+    // it sends them.
+    if (!is_infiniband_ || address_.needs_grh || peer.needs_grh) {
         ready.ah_attr.is_global = 1;
         ready.ah_attr.grh.hop_limit = kHops;
         ready.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index_);
@@ -207,7 +190,7 @@ unsigned Connection::completed() {
     if (count < 0) throw base::SystemError("poll the completion queue", EIO);
     for (int at = 0; at < count; ++at)
         if (found.at(static_cast<std::size_t>(at)).status != IBV_WC_SUCCESS)
-            throw failure_of(found.at(static_cast<std::size_t>(at)));
+            throw failure_of(found.at(static_cast<std::size_t>(at)), is_infiniband_);
     return static_cast<unsigned>(count);
 }
 

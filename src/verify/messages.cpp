@@ -37,6 +37,16 @@ T whole(const Reader& object, std::string_view key) {
 
 } // namespace
 
+std::string to_hello(std::string_view token) {
+    return Writer()
+        .begin_object()
+        .member("type", "hello")
+        .member("version", kVersion)
+        .member("token", token)
+        .end_object()
+        .to_text();
+}
+
 std::string to_message(const End& end) {
     const Endpoint& here = end.endpoint;
     Writer writer;
@@ -45,6 +55,7 @@ std::string to_message(const End& end) {
         .member("node", here.node)
         .member("boot", here.boot_id)
         .member("pod", here.pod)
+        .member("namespace", here.netns_inode)
         .member("interface", here.interface)
         .member("ifindex", here.ifindex)
         .member("device", here.device)
@@ -54,10 +65,12 @@ std::string to_message(const End& end) {
         .member("mtu", here.mtu)
         .member("rate", thousandths(here.rate));
     if (here.address) writer.member("address", here.address->to_string());
+    if (here.pkey) writer.member("pkey", std::uint32_t{*here.pkey});
     return writer.member("queue", end.queue.number)
         .member("firstPacket", end.queue.first_packet)
         .member("lid", std::uint32_t{end.queue.lid})
         .member("gid", base::hex_pairs(end.queue.gid))
+        .member("grh", end.queue.needs_grh)
         .member("key", end.queue.key)
         .member("memory", end.queue.memory)
         .end_object()
@@ -71,6 +84,7 @@ End parse_end(const json::Document& message) {
     there.node = root.at("node").string();
     there.boot_id = root.at("boot").string();
     there.pod = root.at("pod").string();
+    there.netns_inode = whole<std::uint64_t>(root, "namespace");
     there.interface = root.at("interface").string();
     there.ifindex = whole<unsigned>(root, "ifindex");
     there.device = root.at("device").string();
@@ -80,10 +94,12 @@ End parse_end(const json::Document& message) {
     there.mtu = whole<unsigned>(root, "mtu");
     there.rate = number_of_thousandths(root.at("rate"));
     if (const auto address = root.find("address")) there.address = base::IpAddress::parse(address->string());
+    if (root.find("pkey")) there.pkey = whole<std::uint16_t>(root, "pkey");
     end.queue.number = whole<std::uint32_t>(root, "queue");
     end.queue.first_packet = whole<std::uint32_t>(root, "firstPacket");
     end.queue.lid = whole<std::uint16_t>(root, "lid");
     end.queue.gid = gid_of(root.at("gid"));
+    end.queue.needs_grh = root.at("grh").boolean();
     end.queue.key = whole<std::uint32_t>(root, "key");
     end.queue.memory = whole<std::uint64_t>(root, "memory");
     return end;

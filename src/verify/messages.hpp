@@ -7,8 +7,14 @@
 #include <rdmanet/verify/report.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace rdmanet::verify {
+
+inline constexpr int kVersion = 1; // of the messages
+
+/// The client's first message.
+[[nodiscard]] std::string to_hello(std::string_view token);
 
 /// What an end says of itself.
 struct End {

@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/pkey.hpp>
 #include <rdmanet/kernel/route.hpp>
 
 #include <chrono>
@@ -27,6 +28,23 @@ Check check_kind(const Endpoint& here, const Endpoint& peer) {
         check.outcome = Outcome::failure;
         check.what = fmt::format("{} and {} have the same address {}", here, peer, *here.address);
         check.cure = "let the networks share their \"ipam\" ranges, or give them different ones";
+    }
+    return check;
+}
+
+/// Packets of another partition are dropped without an answer, and so are those between limited members.
+Check check_partition(const Endpoint& here, const Endpoint& peer) {
+    Check check{
+        .id = "partition", .subject = here.to_string(), .what = fmt::format("{:#06x} at both ends", *here.pkey)};
+    if (!kernel::is_same_partition(*here.pkey, *peer.pkey)) {
+        check.outcome = Outcome::failure;
+        check.what = fmt::format("{} is in partition {:#06x}, and {} in {:#06x}", here, *here.pkey, peer, *peer.pkey);
+        check.cure = "give both networks the same \"pkey\"";
+    } else if (((*here.pkey | *peer.pkey) & kernel::kFullMember) == 0) {
+        check.outcome = Outcome::failure;
+        check.what = fmt::format("the ports of {} and {} are both limited members of partition {:#06x}", here, peer,
+                                 *here.pkey | kernel::kFullMember);
+        check.cure = "in the subnet manager, make one of the ports a full member";
     }
     return check;
 }
@@ -62,6 +80,7 @@ Check check_mtu(const Endpoint& here, const Endpoint& peer) {
 
 std::vector<Check> check_peer(const Endpoint& here, const Endpoint& peer) {
     std::vector<Check> checks{check_kind(here, peer)};
+    if (here.pkey && peer.pkey) checks.push_back(check_partition(here, peer));
     if (worst_of(checks) == Outcome::failure) return checks;
     if (!here.is_infiniband && peer.address && here.address != peer.address) {
         kernel::Socket socket = kernel::Socket::open(kernel::Protocol::route, base::Deadline::in(kKernelPatience));

@@ -6,19 +6,8 @@
 
 #include <rdmanet/base/error.hpp>
 
-#include <atomic>
-#include <chrono>
-
 namespace rdmanet::test {
 namespace {
-
-/// A connection over the slow NIC takes seconds, and a machine may have ten times too much to do.
-constexpr std::chrono::seconds kLongest{900};
-
-std::string fresh_name() {
-    static std::atomic<int> number{0};
-    return concat("/tmp/program", ++number);
-}
 
 /// Empty if the program succeeded.
 std::string trouble_of(const std::string& who, const ProcessResult& result) {
@@ -37,11 +26,6 @@ std::string first_line(const std::string& text) {
 
 } // namespace
 
-ProcessResult run_in_pod(const std::string& pod, const std::string& command) {
-    return run_process({"ip", "netns", "exec", pod, "/bin/bash", "-c", concat("exec 2>&1; ", command)},
-                       {.timeout = kLongest});
-}
-
 RdmaEnd::RdmaEnd(const Pod& attached) : pod(attached.name()) {
     const auto ask = [&](const std::string& expression) {
         const std::string line = first_line(shell(
@@ -56,35 +40,6 @@ RdmaEnd::RdmaEnd(const Pod& attached) : pod(attached.name()) {
         ".gids[] | select(.type == \"InfiniBand\" or (.type == \"RoCE v2\" and .address == \"", address, "\")) | ");
     gid = ask(concat(own, ".index"));
     gid_text = ask(concat(own, "if .type == \"InfiniBand\" then .address else \"::ffff:\" + .address end"));
-}
-
-PodProgram::PodProgram(const std::string& pod, const std::string& command)
-    : pid_file_(fresh_name()), running_(std::async(std::launch::async, [=, file = pid_file_] {
-          return run_in_pod(pod, concat("echo $$ >", file, "; exec ", command));
-      })) {}
-
-PodProgram::~PodProgram() {
-    end();
-}
-
-bool PodProgram::has_ended() const {
-    return !running_.valid() || running_.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
-}
-
-ProcessResult PodProgram::result() {
-    return running_.get();
-}
-
-void PodProgram::send(const std::string& signal) const {
-    shell(concat("kill -s ", signal, " $(<", pid_file_, ')'));
-}
-
-void PodProgram::end() const {
-    (void)comes_true([&] { return has_ended() || succeeds(concat("kill -9 $(<", pid_file_, ')')); });
-}
-
-void PodProgram::wait_for_state(char state) const {
-    wait_until(concat("grep -q '^State:.", state, "' /proc/$(<", pid_file_, ")/status"));
 }
 
 void wait_for_listener(PodProgram& server, const RdmaEnd& end, Listens by) {

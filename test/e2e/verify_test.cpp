@@ -1,4 +1,5 @@
 // `rdmanet verify`: pods of the software NIC prove RDMA to each other, and what keeps them from it is named.
+#include "background_program.hpp"
 #include "documented.hpp"
 #include "vf_stage.hpp"
 
@@ -9,6 +10,10 @@
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <regex>
+#include <utility>
+#include <vector>
 
 namespace rdmanet::test {
 
@@ -62,29 +67,38 @@ struct VfPair {
     }
 };
 
-/// A command in the background: output in /tmp/NAME.out, progress in /tmp/NAME.err, and when it has ended, its exit
-/// status in /tmp/NAME.status.
-void start(const std::string& name, const std::string& arguments) {
-    // A shell without job control lets its background jobs ignore SIGINT.
-    shell(concat("rm -f /tmp/", name, ".*; (env --default-signal=INT ", binary(), " verify ", arguments, kPatient,
-                 ">/tmp/", name, ".out 2>/tmp/", name, ".err & echo $! >/tmp/", name,
-                 ".pid; wait $!; echo -n $? >/tmp/", name, ".new; mv /tmp/", name, ".new /tmp/", name,
-                 ".status) >/dev/null 2>&1 &"));
-    wait_until(concat("test -s /tmp/", name, ".pid"));
-}
+/// The command in the background, with output in /tmp/NAME.out and progress in /tmp/NAME.err.
+class Background {
+public:
+    Background(std::string name, const std::string& arguments)
+        : name_(fresh(std::move(name))),
+          program_(concat(binary(), " verify ", arguments, kPatient, ">/tmp/", name_, ".out 2>/tmp/", name_, ".err")) {}
 
-void wait_for(const std::string& name, const std::string& progress) {
-    wait_until(concat("grep -q '", progress, "' /tmp/", name, ".err"));
-}
+    void wait_for(const std::string& progress) const {
+        wait_until(concat("grep -q '", progress, "' /tmp/", name_, ".err"));
+    }
+    void send(const std::string& signal) const { program_.send(signal); }
+    /// Waits for its end.
+    [[nodiscard]] std::string status() {
+        const ProcessResult result = program_.result();
+        return result.timed_out ? "too late" : std::to_string(result.exit_status);
+    }
+    [[nodiscard]] std::string output() const { return shell(concat("cat /tmp/", name_, ".out")); }
+    /// The command that a server prints, for another pod. The options come after `pod`.
+    [[nodiscard]] std::string invitation(const std::string& pod) const {
+        wait_until(concat("grep -q token /tmp/", name_, ".out"));
+        return shell(concat("sed -n 's|^rdmanet verify NAMESPACE/POD|", pod, "|p' /tmp/", name_, ".out | tr -d '\\n'"));
+    }
 
-std::string status_of(const std::string& name) {
-    wait_until(concat("test -e /tmp/", name, ".status"));
-    return shell(concat("cat /tmp/", name, ".status"));
-}
+private:
+    static std::string fresh(std::string name) {
+        shell(concat("rm -f /tmp/", name, ".out /tmp/", name, ".err"));
+        return name;
+    }
 
-void kill_one(const std::string& name, const std::string& signal) {
-    shell(concat("kill -", signal, " $(cat /tmp/", name, ".pid)"));
-}
+    std::string name_;
+    BackgroundProgram program_;
+};
 
 /// Packets to the PF's devices take long until the end of the scope, so that a test goes on until it is ended.
 class SlowPackets {
@@ -104,12 +118,6 @@ private:
 void wait_for_gid(const Pod& pod) {
     wait_until(concat("ip netns exec ", pod.name(),
                       " sh -c '[ $(cat /sys/class/infiniband/*/ports/1/gids/* | grep -c ffff:0a47:0001) = 2 ]'"));
-}
-
-/// The command that the server prints, for another pod.
-std::string invitation(const std::string& pod) {
-    wait_until("grep -q token /tmp/server.out");
-    return shell(concat("sed -n 's|^rdmanet verify NAMESPACE/POD|", pod, "|p' /tmp/server.out | tr -d '\\n'"));
 }
 
 } // namespace
@@ -148,7 +156,16 @@ TEST_CASE("a device proves itself to itself, and says that this is less", "[veri
     CHECK_THAT(verify("/run/netns/till"), Contains("shop/till"));
     // As in a container: the pod is where the process is.
     const std::string inside = pair.till.run(concat(binary(), " verify .", kPatient, "2>&1"));
-    CHECK_THAT(inside, Contains("proven: "));
+    CHECK_THAT(inside, Contains("proven: RDMA works between shop/till net1 and shop/till net1"));
+    // With processes of its own, as a container has them, the first one of which is in the pod.
+    const auto container = [&](const std::string& arguments) {
+        return pair.till.run(concat("unshare --pid --fork --mount-proc ", binary(), " verify . --json", kPatient,
+                                    arguments, " 2>/tmp/verify.err | jq -c '[.verdict,.scope,.here.pod,.peer.pod]'"));
+    };
+    CHECK(container("") == "[\"proven\",\"device\",\"shop/till\",\"shop/till\"]\n");
+    CHECK(container("/var/run/netns/till") == "[\"proven\",\"device\",\"shop/till\",\"shop/till\"]\n");
+    const std::string number = shell("stat -Lc net:[%i] /run/netns/till | tr -d '\\n'");
+    CHECK(container("--state-dir /tmp/none") == concat("[\"proven\",\"device\",\"", number, "\",\"", number, "\"]\n"));
     CHECK(pair.end() == "");
 }
 
@@ -174,60 +191,118 @@ TEST_CASE("children of one parent prove RDMA in shared mode", "[verify][rdma]") 
     }
 }
 
-TEST_CASE("pods on IPoIB children of two cards prove RDMA over InfiniBand", "[verify][ipoib]") {
-    NEEDS(OtherNic::possible(), "an InfiniBand card");
-    const InfinibandNode infiniband;
-    const Pod till("till");
-    const Pod desk("desk");
-    const UnchangedNode node;
-    const auto call = [&](const Pod& pod, unsigned card) {
-        return as_pod(call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(card),
-                                           "','pkey':'0x8001','rdma':true,", ipam("10.96.0.0/24"))),
+/// Pods "shop/till" and "shop/desk" on IPoIB children of two cards.
+struct IpoibPair {
+    explicit IpoibPair(const std::string& parameters = "")
+        : infiniband("shared", concat("nics=2 vfs=2 link_layer=ib,ib ", parameters)) {}
+
+    void attach(const std::string& pkey_of_till, const std::string& pkey_of_desk) {
+        calls = {call(till, 0, pkey_of_till), call(desk, 1, pkey_of_desk)};
+        for (const PluginCall& each : calls) (void)add(each);
+    }
+    /// Empty if they were detached.
+    [[nodiscard]] std::string detach() const {
+        std::string said;
+        for (const PluginCall& each : calls) said += del(each);
+        return said;
+    }
+
+    InfinibandNode infiniband;
+    Pod till{"till"};
+    Pod desk{"desk"};
+    UnchangedNode node;
+    std::vector<PluginCall> calls{};
+
+private:
+    [[nodiscard]] PluginCall call(const Pod& pod, unsigned card, const std::string& pkey) const {
+        return as_pod(call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(card), "','pkey':'", pkey,
+                                           "','rdma':true,", ipam("10.96.0.0/24"))),
                       pod.name());
-    };
-    (void)add(call(till, 0));
-    (void)add(call(desk, 1));
+    }
+};
+
+TEST_CASE("pods on IPoIB children prove RDMA over InfiniBand in their partition", "[verify][ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    // Limited members of the default partition, which the first P_Key is, cannot reach each other.
+    IpoibPair pair("ib_limited=1");
+    pair.attach("0x8002", "0x8002");
     CHECK(values("shop/till shop/desk", "[.verdict,.here.linkLayer,.peer.linkLayer,.here.device==.peer.device]") ==
           "[\"proven\",\"InfiniBand\",\"InfiniBand\",false]\n");
-    CHECK(faults("shop/till") == "0\n");
-    CHECK(del(call(till, 0)) + del(call(desk, 1)) == "");
-    CHECK(node.difference() == "");
+    CHECK(values("shop/till", "[.here.pkey,.peer.pkey]") == "[\"0x8002\",\"0x8002\"]\n");
+    CHECK_THAT(verify("shop/till shop/desk"), Contains("  PKEY    MTU") && Contains("  0x8002  4096"));
+    CHECK(faults("shop/till shop/desk") == "0\n");
+    CHECK(pair.detach() == "");
+
+    pair.attach("0x8001", "0x8002");
+    CHECK_THAT(faults("shop/till shop/desk"),
+               Names("failure control: shop/till net1 is in partition 0x8001, and shop/desk net1 in 0x8002",
+                     "the same \"pkey\"", "2"));
+    CHECK(pair.detach() == "");
+    pair.attach("0xffff", "0xffff");
+    CHECK_THAT(faults("shop/till shop/desk"), Names("both limited members of partition 0xffff", "full member", "2"));
+    CHECK(pair.detach() == "");
+
+    // IPoIB makes the child, and waits with its carrier until the subnet manager has added the partition.
+    shell(concat("ip link add link ", pair.infiniband.parent(0),
+                 " name net1 netns till type ipoib pkey 0x8005; "
+                 "ip -n till link set net1 up"));
+    CHECK_THAT(faults("/run/netns/till"),
+               Names("failure partition", "net1 is in partition 0x8005", "its port ib0p0/1 is not",
+                     "0x7fff, 0x8001, 0x8002, 0x8003", "subnet manager", "\"pkey\"", "2"));
+    CHECK(values("/run/netns/till", ".here.linkLayer") == "InfiniBand\n");
+    shell("ip -n till link del net1");
+    CHECK(pair.node.difference() == "");
+}
+
+TEST_CASE("ports that require a global routing header get one", "[verify][ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    IpoibPair pair("ib_grh=1");
+    pair.attach("0x8001", "0x8001");
+    CHECK(faults("shop/till shop/desk") == "0\n");
+    CHECK(pair.detach() == "");
+    CHECK(pair.node.difference() == "");
 }
 
 TEST_CASE("a server and a client find each other by port and token", "[verify][sriov]") {
     NEEDS_VFS();
     const VfPair pair;
     shell("ip link set lo up");
-    start("server", "--server shop/till --listen 127.0.0.1");
-    const std::string arguments = invitation("shop/desk");
+    Background server("server", "--server shop/till --listen 127.0.0.1");
+    const std::string arguments = server.invitation("shop/desk");
     CHECK_THAT(arguments, Contains("shop/desk --peer 127.0.0.1:"));
 
     const std::string wrong = arguments.substr(0, arguments.size() - 1) + (arguments.back() == '0' ? "1" : "0");
     CHECK_THAT(verify(wrong), Catch::EndsWith("3\n"));
     CHECK_THAT(shell("cat /tmp/verify.err"), Names("the token is not the server's"));
-    wait_for("server", "refused a client");
+    server.wait_for("refused a client");
 
-    CHECK(values(arguments, "[.verdict,.role,.here.pod,.peer.pod]") ==
-          "[\"proven\",\"client\",\"shop/desk\",\"shop/till\"]\n");
-    CHECK(status_of("server") == "0");
-    CHECK_THAT(shell("cat /tmp/server.out"), Names("proven", "shop/till net1", "shop/desk net1", "bandwidth"));
+    const std::string unknown = std::regex_replace(arguments, std::regex("127.0.0.1"), "node-1.invalid");
+    CHECK_THAT(verify(unknown), Catch::EndsWith("3\n"));
+    CHECK_THAT(shell("cat /tmp/verify.err"), Names("node-1.invalid", "DNS"));
+
+    shell("echo '127.0.0.1 node-1.invalid' >>/etc/hosts");
+    const std::string found = values(unknown, "[.verdict,.role,.here.pod,.peer.pod]");
+    shell("sed -i /node-1.invalid/d /etc/hosts");
+    CHECK(found == "[\"proven\",\"client\",\"shop/desk\",\"shop/till\"]\n");
+    CHECK(server.status() == "0");
+    CHECK_THAT(server.output(), Names("proven", "shop/till net1", "shop/desk net1", "bandwidth"));
     CHECK(pair.end() == "");
 }
 
 TEST_CASE("what keeps RDMA from working is named before the first packet", "[verify][sriov]") {
     NEEDS_VFS();
     const VfPair pair;
-    const auto between = [&](const std::string& begin, const std::string& end) {
+    const auto between = [&](const std::string& begin, const std::string& end, const auto& ask) {
         shell(begin);
-        const std::string found = faults("shop/till shop/desk");
+        const std::string found = ask("shop/till shop/desk");
         shell(end);
         return found;
     };
-    CHECK_THAT(between("ip -n till link set net1 down", "ip -n till link set net1 up"),
+    CHECK_THAT(between("ip -n till link set net1 down", "ip -n till link set net1 up", faults),
                Names("failure interface", "net1", "is down", "`ip link set net1 up`", "2"));
     wait_until("ip -n till link show net1 | grep -q LOWER_UP");
     CHECK_THAT(between(concat("ip link set ", pair.vfs.pf(), " vf 1 state disable"),
-                       concat("ip link set ", pair.vfs.pf(), " vf 1 state auto")),
+                       concat("ip link set ", pair.vfs.pf(), " vf 1 state auto"), faults),
                Names("failure interface", "net1", "no carrier", "cable"));
     wait_until("ip -n desk link show net1 | grep -q LOWER_UP");
     // A full table has no place for the address, which gets none later either.
@@ -235,20 +310,20 @@ TEST_CASE("what keeps RDMA from working is named before the first packet", "[ver
         between("ip -n till addr del 10.71.0.1/24 dev net1; "
                 "for i in $(seq 1 127); do ip -n till addr add 10.74.0.$i/24 dev net1; done; "
                 "ip -n till addr add 10.71.0.1/24 brd + dev net1; ip -n till addr flush dev net1 to 10.74.0.0/24",
-                "ip -n till addr del 10.71.0.1/24 dev net1; ip -n till addr add 10.71.0.1/24 brd + dev net1"),
-        Names("failure gid", "10.71.0.1", "GID", "2"));
+                "ip -n till addr del 10.71.0.1/24 dev net1; ip -n till addr add 10.71.0.1/24 brd + dev net1", verify),
+        Contains(read_markdown("docs/verify.md").blocks.at(1).text) && Catch::EndsWith("\n2\n"));
     wait_for_gid(pair.till);
-    CHECK_THAT(between("mv /dev/infiniband /dev/away", "mv /dev/away /dev/infiniband"),
+    CHECK_THAT(between("mv /dev/infiniband /dev/away", "mv /dev/away /dev/infiniband", faults),
                Names("failure device-file", "/dev/infiniband/uverbs...", "`modprobe ib_uverbs`"));
     CHECK_THAT(between("ip -n till link add way type dummy; ip -n till link set way up; "
                        "ip -n till route add 10.71.0.2/32 dev way",
-                       "ip -n till link del way"),
+                       "ip -n till link del way", faults),
                Names("warning route", "10.71.0.2", "leave by way", "net1", "1"));
-    CHECK_THAT(between("cp -n /bin/sleep /tmp/tenant5; ip netns exec till unshare -m sh -c 'mount -t tmpfs none "
-                       "/dev/infiniband; exec /tmp/tenant5 1000' >/dev/null 2>&1 & until pgrep -x tenant5 >/dev/null; "
-                       "do :; done",
-                       "pkill -x tenant5; while pgrep -x tenant5 >/dev/null; do :; done"),
-               Names("warning pod-device-files", "/dev/infiniband/uverbs...", "1"));
+    {
+        const PodProgram tenant("till", "unshare -m sh -c 'mount -t tmpfs none /dev/infiniband; exec sleep 1000'");
+        tenant.wait_until_called("sleep");
+        CHECK_THAT(faults("shop/till shop/desk"), Names("warning pod-device-files", "/dev/infiniband/uverbs...", "1"));
+    }
     CHECK(faults("shop/till shop/desk") == "0\n");
     CHECK(pair.end() == "");
 }
@@ -273,28 +348,27 @@ TEST_CASE("a test ends when its other end is killed", "[verify][sriov]") {
     const VfPair pair;
     const SlowPackets slow(pair.vfs.pf());
     shell("ip link set lo up");
-    start("server", "--server shop/till --listen 127.0.0.1");
-    start("client", invitation("shop/desk"));
-    wait_for("client", "^ping");
-    kill_one("server", "KILL");
-    CHECK(status_of("client") == "2");
-    CHECK_THAT(shell("cat /tmp/client.out"), Names("failure ping", "has ended"));
-    CHECK(status_of("server") == "137");
+    Background server("server", "--server shop/till --listen 127.0.0.1");
+    Background client("client", server.invitation("shop/desk"));
+    client.wait_for("^ping");
+    server.send("KILL");
+    CHECK(client.status() == "2");
+    CHECK_THAT(client.output(), Names("failure ping", "has ended"));
+    CHECK(server.status() == "137");
     CHECK(pair.end() == "");
 }
 
 TEST_CASE("signals end a test at once, and it leaves nothing", "[verify][sriov]") {
     NEEDS_VFS();
     const VfPair pair;
-    for (const char* signal : {"INT", "TERM", "KILL"}) {
+    const std::pair<const char*, const char*> ends[] = {{"INT", "130"}, {"TERM", "143"}, {"KILL", "137"}};
+    for (const auto& [signal, status] : ends) {
         INFO(signal);
         const SlowPackets slow(pair.vfs.pf());
-        start("pair", "shop/till shop/desk");
-        wait_for("pair", "^ping");
-        kill_one("pair", signal);
-        CHECK(status_of("pair") == (std::string(signal) == "INT"    ? "130"
-                                    : signal == std::string("TERM") ? "143"
-                                                                    : "137"));
+        Background both("pair", "shop/till shop/desk");
+        both.wait_for("^ping");
+        both.send(signal);
+        CHECK(both.status() == status);
         wait_until("! pgrep -x rdmanet >/dev/null");
         wait_until("! { ip netns exec till rdma resource show qp; ip netns exec desk rdma resource show qp; } | "
                    "grep -q 'comm rdmanet'");

@@ -8,6 +8,7 @@
 #include <rdmanet/kernel/devlink.hpp>
 #include <rdmanet/kernel/flow_control.hpp>
 #include <rdmanet/kernel/gid.hpp>
+#include <rdmanet/kernel/pkey.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
@@ -19,7 +20,8 @@
 
 namespace rdmanet::inventory {
 
-/// A network namespace. The first one of an Inventory is the host's.
+/// A network namespace. The first one of an Inventory is the host's, or in a container the container's: that of the
+/// first process that /proc shows.
 struct Namespace {
     std::uint64_t inode = 0;
     std::string path;          // leads to it from here
@@ -97,8 +99,10 @@ struct Interface {
     unsigned rdma_port = 0;
     bool is_shared = false; // the RDMA device is on the host
     std::vector<kernel::GidEntry> gids;
-    std::vector<std::string> files; // in /dev/infiniband
-    std::string network;            // of rdmanet; empty if something else attached it
+    std::optional<std::uint16_t> pkey;    // partition of an IPoIB interface
+    std::vector<kernel::PkeyEntry> pkeys; // those of its InfiniBand port
+    std::vector<std::string> files;       // in /dev/infiniband
+    std::string network;                  // of rdmanet; empty if something else attached it
 };
 
 struct Inventory {

@@ -5,6 +5,7 @@
 #include <rdmanet/inventory/inventory.hpp>
 #include <rdmanet/verify/check.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,17 +15,20 @@ namespace rdmanet::verify {
 struct Endpoint {
     std::string node;    // host name
     std::string boot_id; // of the node's kernel, which tells nodes with equal names apart
-    std::string pod;     // "default/web"
+    std::string pod;     // "default/web", or as else the namespace is known; "host", "net:[4026532241]"
     std::string netns;   // path that leads to its network namespace; empty for the caller's own
+    std::uint64_t netns_inode = 0;
     std::string interface;
     unsigned ifindex = 0;
     std::optional<base::IpAddress> address; // nullopt for InfiniBand without an address
     std::string device;                     // RDMA device
     unsigned port = 0;                      // from 1
     bool is_infiniband = false;
-    unsigned gid_index = 0;
-    unsigned mtu = 0; // bytes; the interface's first, the RDMA port's once it is open
-    double rate = 0;  // Gb/s of the port; 0 if the kernel does not say
+    unsigned gid_index = 0;            // of the address, or of the InfiniBand port's GID
+    std::optional<std::uint16_t> pkey; // InfiniBand: the partition, with the membership of the port
+    std::uint16_t pkey_index = 0;      // in the table of the port
+    unsigned mtu = 0;                  // bytes; the interface's first, the RDMA port's once it is open
+    double rate = 0;                   // Gb/s of the port; 0 if the kernel does not say
 
     /// "default/web net1".
     [[nodiscard]] std::string to_string() const;

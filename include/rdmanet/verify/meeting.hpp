@@ -46,10 +46,10 @@ private:
 [[nodiscard]] base::IpAddress find_own_address();
 
 struct Peer {
-    base::IpAddress address;
+    std::string host; // an address, or a name that is looked up when it is needed
     std::uint16_t port = 0;
 
-    /// "ADDRESS:PORT", "[ADDRESS]:PORT" for IPv6. Throws base::Error.
+    /// "ADDRESS:PORT", "[ADDRESS]:PORT" for IPv6, "NAME:PORT". Throws base::Error.
     [[nodiscard]] static Peer parse(std::string_view text);
     [[nodiscard]] std::string to_string() const;
 };

@@ -38,10 +38,10 @@ public:
         if (thread_.joinable()) (void)end();
     }
 
-    [[nodiscard]] Peer peer() const { return {.address = localhost(), .port = meeting_.port()}; }
+    [[nodiscard]] Peer peer() const { return {.host = "127.0.0.1", .port = meeting_.port()}; }
     /// Comes as the right client, and returns the reasons for which others were refused.
-    std::vector<std::string> end() {
-        const base::UniqueFd stream = meet(peer(), "secret", long_from_now());
+    std::vector<std::string> end(const std::string& host = "127.0.0.1") {
+        const base::UniqueFd stream = meet({.host = host, .port = meeting_.port()}, "secret", long_from_now());
         thread_.join();
         return refused_;
     }
@@ -86,8 +86,7 @@ TEST_CASE("a client with the token is accepted, whoever came before") {
 TEST_CASE("a message that comes right behind the welcome is not lost") {
     const test::Listener server;
     base::UniqueFd stream;
-    std::thread client(
-        [&] { stream = meet({.address = localhost(), .port = server.port()}, "secret", long_from_now()); });
+    std::thread client([&] { stream = meet({.host = "127.0.0.1", .port = server.port()}, "secret", long_from_now()); });
     const base::UniqueFd accepted = server.accept();
     test::send_all(accepted.get(), "{\"type\":\"welcome\"}\n{\"type\":\"end\"}\n");
     client.join();
@@ -96,17 +95,24 @@ TEST_CASE("a message that comes right behind the welcome is not lost") {
     CHECK(std::string(next) == "{\"type\":\"end\"}\n");
 }
 
+TEST_CASE("a server is found by its name") {
+    Waiting server;
+    CHECK(server.end("localhost").empty());
+    CHECK_THROWS_WITH(meet({.host = "no-such.invalid", .port = 1}, "secret", base::Deadline::in(100ms)),
+                      Contains("DNS: looking up \"no-such.invalid\""));
+}
+
 TEST_CASE("nobody waits for ever") {
     const Meeting meeting(localhost(), 0);
     CHECK_THROWS_AS(meeting.wait_for_client("secret", base::Deadline::in(1ms), [](const std::string&) {}),
                     base::TimeoutError);
     // It has never accepted the client.
-    CHECK_THROWS_WITH(meet({.address = localhost(), .port = meeting.port()}, "secret", base::Deadline::in(1ms)),
+    CHECK_THROWS_WITH(meet({.host = "127.0.0.1", .port = meeting.port()}, "secret", base::Deadline::in(1ms)),
                       Contains("says nothing"));
     const test::Listener listener;
     const std::uint16_t closed = listener.port();
     listener.end();
-    CHECK_THROWS_WITH(meet({.address = localhost(), .port = closed}, "secret", long_from_now()),
+    CHECK_THROWS_WITH(meet({.host = "127.0.0.1", .port = closed}, "secret", long_from_now()),
                       Contains("rdmanet verify --server"));
 }
 
@@ -119,11 +125,12 @@ TEST_CASE("tokens differ, and are compared as a whole") {
     CHECK_FALSE(is_same_token("abcd", "abc"));
 }
 
-TEST_CASE("a peer is an address and a port") {
+TEST_CASE("a peer is an address or a name, and a port") {
     CHECK(Peer::parse("192.0.2.7:18515").to_string() == "192.0.2.7:18515");
     CHECK(Peer::parse("[2001:db8::7]:1").to_string() == "[2001:db8::7]:1");
-    for (const char* wrong :
-         {"", "192.0.2.7", "192.0.2.7:", "192.0.2.7:0", "192.0.2.7:65536", ":1", "node:1", "2001:db8::7:1", "[]:1"}) {
+    CHECK(Peer::parse("node-2.example:1").to_string() == "node-2.example:1");
+    for (const char* wrong : {"", "192.0.2.7", "192.0.2.7:", "192.0.2.7:0", "192.0.2.7:65536", ":1", "[node]:1",
+                              "no de:1", "node", "2001:db8::7:1", "[]:1"}) {
         INFO(wrong);
         CHECK_THROWS_WITH(Peer::parse(wrong), Contains("--peer") && Contains("192.0.2.7:18515"));
     }

@@ -15,6 +15,7 @@ End an_end() {
                     .boot_id = "b",
                     .pod = "default/web",
                     .netns = "/run/netns/x",
+                    .netns_inode = 4026532241,
                     .interface = "net1",
                     .ifindex = 7,
                     .address = base::IpAddress::parse("10.1.0.2"),
@@ -40,6 +41,7 @@ TEST_CASE("an end arrives as it was sent, without what is only its node's") {
     CHECK(found.endpoint.address == sent.endpoint.address);
     CHECK(found.endpoint.gid_index == 3);
     CHECK(found.endpoint.mtu == 4096);
+    CHECK_FALSE(found.endpoint.pkey);
     CHECK(found.endpoint.rate == 2.5);
     CHECK(found.queue.number == sent.queue.number);
     CHECK(found.queue.first_packet == sent.queue.first_packet);
@@ -47,6 +49,13 @@ TEST_CASE("an end arrives as it was sent, without what is only its node's") {
     CHECK(found.queue.gid == sent.queue.gid);
     CHECK(found.queue.key == sent.queue.key);
     CHECK(found.queue.memory == sent.queue.memory);
+
+    End infiniband = sent;
+    infiniband.endpoint.pkey = 0x7fff;
+    infiniband.queue.needs_grh = true;
+    const End there = parse_end(json::Document::parse(to_message(infiniband)));
+    CHECK(there.endpoint.pkey == 0x7fff);
+    CHECK(there.queue.needs_grh);
 
     End v6 = sent;
     v6.queue.gid = {0xfe, 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};

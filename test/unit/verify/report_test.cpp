@@ -8,10 +8,22 @@ namespace {
 
 Report a_good_one() {
     Report report;
-    report.here = {
-        .node = "n1", .boot_id = "1", .pod = "a", .interface = "net1", .ifindex = 2, .device = "d", .rate = 100};
-    report.peer = Endpoint{
-        .node = "n2", .boot_id = "2", .pod = "b", .interface = "net1", .ifindex = 2, .device = "d", .rate = 25};
+    report.here = {.node = "n1",
+                   .boot_id = "1",
+                   .pod = "a",
+                   .netns_inode = 7,
+                   .interface = "net1",
+                   .ifindex = 2,
+                   .device = "d",
+                   .rate = 100};
+    report.peer = Endpoint{.node = "n2",
+                           .boot_id = "2",
+                           .pod = "b",
+                           .netns_inode = 8,
+                           .interface = "net1",
+                           .ifindex = 2,
+                           .device = "d",
+                           .rate = 25};
     report.ping = Ping{};
     report.bandwidth = Bandwidth{.rate = 23};
     report.latency = Latency{};
@@ -26,8 +38,8 @@ TEST_CASE("the scope is how far the ends are apart") {
     CHECK(report.scope() == Scope::network);
     report.peer->boot_id = "1";
     CHECK(report.scope() == Scope::node);
-    report.peer->pod = "a";
-    CHECK(report.scope() == Scope::device);
+    report.peer->netns_inode = 7;
+    CHECK(report.scope() == Scope::device); // whatever the namespace is called
     report.peer->ifindex = 3;
     CHECK(report.scope() == Scope::node);
 }
