@@ -40,7 +40,8 @@ int examine(const DoctorOptions& options) {
     if (options.format == "json")
         print(ops::to_json(report));
     else
-        print(ops::to_text(report, options.format == "wide" ? ops::Detail::all_checks : ops::Detail::findings));
+        print(ops::to_text(report, options.format == "wide" ? ops::Detail::all_checks : ops::Detail::findings,
+                           wanted_colours()));
     return ops::exit_status_of(report);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 namespace rdmanet::cmd {
 
@@ -16,6 +17,11 @@ void add_output_options(CLI::App& command, bool& json) {
         ->check(CLI::IsMember({"table", "json"}))
         ->default_str("table");
     command.add_flag("--json", json, "the same as -o json");
+}
+
+ops::Colours wanted_colours() {
+    const char* const none = std::getenv("NO_COLOR");
+    return ::isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0') ? ops::Colours::yes : ops::Colours::no;
 }
 
 void print(const std::string& text) {

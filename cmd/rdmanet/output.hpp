@@ -1,6 +1,8 @@
 // Output of the subcommands.
 #pragma once
 
+#include <rdmanet/ops/colours.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <string>
@@ -16,6 +18,9 @@ struct NobodyReads {};
 /// Exit status of `doctor` and `verify` if the command itself has failed, also for wrong usage: 2 says that RDMA does
 /// not work.
 constexpr int kDiagnosisFailed = 3;
+
+/// Colours for standard output: on a terminal, unless NO_COLOR is set (https://no-color.org).
+[[nodiscard]] ops::Colours wanted_colours();
 
 /// Prints to standard output. Throws NobodyReads or SystemError.
 void print(const std::string& text);

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -142,11 +141,6 @@ Report verify_ends(const VerifyOptions& options) {
     }
     report.checks.insert(report.checks.begin(), checks.begin(), checks.end());
     return report;
-}
-
-ops::Colours wanted_colours() {
-    const char* const none = std::getenv("NO_COLOR"); // https://no-color.org
-    return ::isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0') ? ops::Colours::yes : ops::Colours::no;
 }
 
 } // namespace

@@ -44,8 +44,13 @@ std::string table_of(const Report& report) {
     return fmt::format("{}\n", table.to_text());
 }
 
-std::string text_of(const Finding& finding) {
-    std::string text = fmt::format("{} {}{}: {}\n", finding.severity, finding.check,
+std::string severity_text(Severity severity, Colours colours) {
+    if (severity == Severity::info) return std::string(to_string(severity));
+    return painted(to_string(severity), severity == Severity::failure ? Colour::bad : Colour::doubtful, colours);
+}
+
+std::string text_of(const Finding& finding, Colours colours) {
+    std::string text = fmt::format("{} {}{}: {}\n", severity_text(finding.severity, colours), finding.check,
                                    finding.subject.empty() ? "" : fmt::format(" {}", printable(finding.subject)),
                                    printable(finding.what));
     if (!finding.cure.empty()) text += fmt::format("  cure: {}\n", printable(finding.cure));
@@ -54,11 +59,11 @@ std::string text_of(const Finding& finding) {
 
 } // namespace
 
-std::string to_text(const Report& report, Detail detail) {
+std::string to_text(const Report& report, Detail detail, Colours colours) {
     std::string text = detail == Detail::all_checks ? table_of(report) : std::string();
     for (const Severity severity : {Severity::failure, Severity::warning, Severity::info})
         for (const Finding& finding : report.findings)
-            if (finding.severity == severity) text += text_of(finding);
+            if (finding.severity == severity) text += text_of(finding, colours);
     for (const std::string& what : report.unseen) text += fmt::format("not seen: {}\n", printable(what));
     return text + fmt::format("{}: {}, {}, {} ok, {} not looked at\n",
                               base::counted(report.checks.size(), "check", "checks"),

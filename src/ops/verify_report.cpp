@@ -73,9 +73,10 @@ std::string text_of_check(const Check& check) {
 }
 
 std::string verdict_text(Verdict verdict, Colours colours) {
-    const char* const colour = verdict == Verdict::proven ? "32" : verdict == Verdict::limited ? "33" : "31";
-    return colours == Colours::yes ? fmt::format("\033[1;{}m{}\033[0m", colour, to_string(verdict))
-                                   : std::string(to_string(verdict));
+    const Colour colour = verdict == Verdict::proven    ? Colour::good
+                          : verdict == Verdict::limited ? Colour::doubtful
+                                                        : Colour::bad;
+    return painted(to_string(verdict), colour, colours);
 }
 
 } // namespace

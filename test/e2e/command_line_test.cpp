@@ -66,6 +66,16 @@ TEST_CASE("the help of each command has an example", "[protocol]") {
     }
 }
 
+TEST_CASE("only a terminal gets colours, and none with NO_COLOR", "[protocol]") {
+    const auto said = [](const std::string& call) { // of a node without the plugin, at the least
+        return run_by_shell(concat("unset CNI_COMMAND NO_COLOR; ", call), {}).out;
+    };
+    const std::string on_terminal = "script -qec \"$0 doctor\" /dev/null";
+    CHECK_THAT(said(on_terminal), Contains("\033[1;3"));
+    CHECK_THAT(said("NO_COLOR=1 " + on_terminal), !Contains("\033[1;3") && Contains(" checks: "));
+    CHECK_THAT(said("\"$0\" doctor"), !Contains("\033") && Contains(" checks: "));
+}
+
 // The address sanitizer finds its stack in /proc/self/maps and otherwise reports errors that are none.
 TEST_CASE("without /proc the error tells to mount it", "[protocol][no-proc]") {
     const std::string call =

@@ -1,14 +1,12 @@
 // What `rdmanet verify` prints.
 #pragma once
 
+#include <rdmanet/ops/colours.hpp>
 #include <rdmanet/verify/report.hpp>
 
-#include <cstdint>
 #include <string>
 
 namespace rdmanet::ops {
-
-enum class Colours : std::uint8_t { no, yes };
 
 /// The ends, what was measured, checks that did not pass, and a sentence with the verdict.
 [[nodiscard]] std::string to_text(const verify::Report& report, Colours colours);
