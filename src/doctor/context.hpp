@@ -15,6 +15,7 @@
 namespace rdmanet::doctor {
 
 class ApiServer;
+class KernelLog;
 class Kubelet;
 
 struct Context {
@@ -22,6 +23,7 @@ struct Context {
     const attach::Node& node;
     std::string root;
     std::optional<std::size_t> pod; // number of its namespace
+    KernelLog& kernel_log;
     Kubelet& kubelet;
     ApiServer& api_server;
 

@@ -2,9 +2,12 @@
 
 #include "api_server.hpp"
 #include "checks.hpp"
+#include "kernel_messages.hpp"
 #include "kubelet.hpp"
 
 #include <rdmanet/base/error.hpp>
+
+#include <algorithm>
 
 namespace rdmanet::doctor {
 namespace {
@@ -23,10 +26,20 @@ std::vector<std::span<const Check>> all_layers() {
             node_object_checks(), pod_checks()};
 }
 
+/// "ok" of a check that had nothing to look at would say too much. Why nothing is there is for the layers below, and for
+/// the check of all devices.
+void require_something(const CheckInfo& check, const Inventory& inventory) {
+    if (check.layer != Layer::rdma || check.id == "rdma-devices") return;
+    if (std::all_of(inventory.devices.begin(), inventory.devices.end(),
+                    [](const inventory::Device& device) { return device.rdma.empty(); }))
+        throw base::Error("the node has no RDMA device");
+}
+
 CheckResult run(const Check& check, const Context& context, Findings& found) {
     CheckResult result{.check = check.info};
     found.begin(check.info.id);
     try {
+        require_something(check.info, context.inventory);
         check.run(context, found);
         if (found.count_of(check.info.id) != 0) result.outcome = Outcome::found;
     } catch (const base::Error& error) {
@@ -80,6 +93,7 @@ Severity Report::worst() const {
 }
 
 Report examine(const Inventory& inventory, const attach::Node& node, const Options& options) {
+    KernelLog kernel_log(options.root);
     Kubelet kubelet(options.root);
     ApiServer api_server(options.root, options.kubeconfig);
     const Context context{.inventory = inventory,
@@ -87,6 +101,7 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
                           .root = options.root,
                           .pod = options.pod.empty() ? std::nullopt
                                                      : std::optional(inventory::find_pod(inventory, options.pod)),
+                          .kernel_log = kernel_log,
                           .kubelet = kubelet,
                           .api_server = api_server};
     Report report{.checks = {}, .findings = {}, .unseen = inventory.unseen};

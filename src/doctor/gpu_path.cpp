@@ -35,13 +35,15 @@ std::string directory_of(const Context& context, std::string_view function) {
 void check_iommu(const Context& context, Findings& found) {
     if (context.inventory.others.empty()) return;
     for_each_rdma_nic(context, [&](const Device& device, const PciFunction& nic) {
+        if (nic.pf) return; // its PF stands for it
         // "DMA" and "DMA-FQ" translate, "identity" does not (Documentation/ABI/testing/sysfs-kernel-iommu_groups).
         const std::string type =
             line_of(fmt::format("{}/iommu_group/type", directory_of(context, nic.address.to_string())));
         if (type.starts_with("DMA"))
-            found.warning(subject_of(device),
-                          fmt::format("the IOMMU translates its addresses (type {}): GPUDirect RDMA is slow", type),
-                          "add iommu=pt to the kernel's command line, and reboot; VMs with this NIC still work");
+            found.warning(
+                subject_of(device),
+                fmt::format("the IOMMU translates its addresses (type {}): GPUDirect RDMA is slow", type),
+                "add iommu.passthrough=1 to the kernel's command line, and reboot; VMs with this NIC still work");
     });
 }
 
@@ -111,7 +113,11 @@ void check_peer_memory(const Context& context, Findings& found) {
                                        [](const PciFunction& each) { return each.driver == "nvidia"; });
     bool any_nic = false;
     for_each_rdma_nic(context, [&](const Device&, const PciFunction&) { any_nic = true; });
-    if (!is_nvidia || !any_nic || exists(context.path("/sys/module/nvidia_peermem"))) return;
+    const auto is_loaded = [&](std::string_view module) {
+        return exists(context.path(fmt::format("/sys/module/{}", module)));
+    };
+    if (!is_nvidia || !any_nic || is_loaded("nvidia_peermem") || is_loaded("nv_peer_mem"))
+        return; // the latter is OFED's
     found.info("", "nvidia_peermem is not loaded: without it only programs that use DMA-BUF have GPUDirect RDMA",
                "`modprobe nvidia_peermem`");
 }

@@ -4,7 +4,10 @@
 
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <sstream>
+#include <string_view>
 
 namespace rdmanet::doctor {
 namespace {
@@ -18,25 +21,44 @@ struct NeighbourTable {
 };
 constexpr NeighbourTable kNeighbourTables[] = {{"ipv4", "arp_cache"}, {"ipv6", "ndisc_cache"}};
 
-/// The first column, the same in the line of each processor (neigh_stat_seq_show(), net/core/neighbour.c).
-std::uint64_t entries_of(const Context& context, const NeighbourTable& table) {
+struct NeighbourUse {
+    std::uint64_t entries = 0;   // of all kinds
+    std::uint64_t overflows = 0; // since boot
+};
+
+/// A line for each processor, in hexadecimal: the first column is the same in all, the last but one counts failures to
+/// add an entry, "table_fulls" (neigh_stat_seq_show(), net/core/neighbour.c).
+NeighbourUse use_of(const Context& context, const NeighbourTable& table) {
+    constexpr std::size_t kTableFulls = 12;
+    NeighbourUse use;
     const auto lines = lines_of(context.path(fmt::format("/proc/1/net/stat/{}", table.statistics)));
-    if (lines.size() < 2) return 0;
-    return base::parse_integer<std::uint64_t>(lines[1].substr(0, lines[1].find(' ')), 16).value_or(0);
+    for (std::size_t line = 1; line < lines.size(); ++line) {
+        std::istringstream columns(lines[line]);
+        std::string text;
+        for (std::size_t column = 0; columns >> text; ++column) {
+            const auto number = base::parse_integer<std::uint64_t>(text, 16).value_or(0);
+            if (column == 0) use.entries = number;
+            if (column == kTableFulls) use.overflows += number;
+        }
+    }
+    return use;
 }
 
-/// All network namespaces share the table and its limit. When it is full, packets to new neighbours are lost.
+/// All network namespaces share the table and its limit. When it is full, packets to new neighbours are lost. Permanent
+/// entries do not count (neigh_alloc()), so only a table that was full proves anything.
 void check_neighbours(const Context& context, Findings& found) {
     for (const NeighbourTable& table : kNeighbourTables) {
         const auto most = inventory::number_of<std::uint64_t>(
             context.path(fmt::format("/proc/sys/net/{}/neigh/default/gc_thresh3", table.family)));
-        const std::uint64_t entries = entries_of(context, table);
-        if (!most || entries * 5 < *most * 4) continue;
-        found.warning("",
-                      fmt::format("the neighbour table of {} has {} entries of all pods, and gc_thresh3 allows {}",
-                                  table.family, entries, *most),
-                      fmt::format("`sysctl net.{0}.neigh.default.gc_thresh3={1} net.{0}.neigh.default.gc_thresh2={2}`",
-                                  table.family, *most * 8, *most * 4));
+        const NeighbourUse use = use_of(context, table);
+        if (!most || use.overflows == 0 || use.entries * 2 < *most) continue;
+        found.warning(
+            "",
+            fmt::format("the neighbour table of {}, which all pods share, was full {} times since boot: it has "
+                        "{} entries, and gc_thresh3 is {}",
+                        table.family, use.overflows, use.entries, *most),
+            fmt::format("`sysctl net.{0}.neigh.default.gc_thresh3={1} net.{0}.neigh.default.gc_thresh2={2}`",
+                        table.family, *most * 8, *most * 4));
     }
 }
 
@@ -63,24 +85,33 @@ struct NetworkService {
     std::string_view cure;
 };
 constexpr NetworkService kNetworkServices[] = {
-    {"NetworkManager", "/run/NetworkManager/devices", "managed=true", "`nmcli device set {} managed no`"},
+    {"NetworkManager", "/run/NetworkManager/devices", "managed=true",
+     "for each of them: `nmcli device set {} managed no`"},
     {"systemd-networkd", "/run/systemd/netif/links", "ADMIN_STATE=configured",
-     "write a .network file that matches {} with \"Unmanaged=yes\" below [Link], then `networkctl reload`"},
+     "write a .network file that matches them, such as {}, with \"Unmanaged=yes\" below [Link], then `networkctl "
+     "reload`"},
 };
+
+bool manages(const Context& context, const NetworkService& service, const NetDevice& net) {
+    const auto lines = lines_of(context.path(fmt::format("{}/{}", service.files, net.ifindex)));
+    return std::find(lines.begin(), lines.end(), service.claim) != lines.end();
+}
 
 /// A service that manages a VF sets its addresses again, also when a pod has given it back.
 void check_network_service(const Context& context, Findings& found) {
-    for (const Device& device : context.inventory.devices)
-        for (const NetDevice& net : device.net) {
-            if (net.place != 0 || !device.pci || !device.pci->pf) continue;
-            for (const NetworkService& service : kNetworkServices)
-                for (const std::string& line : lines_of(context.path(fmt::format("{}/{}", service.files, net.ifindex))))
-                    if (line == service.claim)
-                        found.warning(subject_of(device),
-                                      fmt::format("{} manages VF {}, and may change it before a pod gets it",
-                                                  service.name, net.name),
-                                      fmt::format(fmt::runtime(service.cure), base::shell_word(net.name)));
-        }
+    for (const NetworkService& service : kNetworkServices) {
+        std::size_t count = 0;
+        const NetDevice* first = nullptr;
+        for (const Device& device : context.inventory.devices)
+            for (const NetDevice& net : device.net)
+                if (net.place == 0 && device.pci && device.pci->pf && manages(context, service, net) && count++ == 0)
+                    first = &net;
+        if (first != nullptr)
+            found.warning("",
+                          fmt::format("{} manages {} (the first: {}), and may change them before a pod gets them",
+                                      service.name, base::counted(count, "VF", "VFs"), first->name),
+                          fmt::format(fmt::runtime(service.cure), base::shell_word(first->name)));
+    }
 }
 
 constexpr Check kHostNetworkChecks[] = {

@@ -2,6 +2,7 @@
 #include "checks.hpp"
 #include "files.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace rdmanet::doctor {
@@ -102,34 +103,44 @@ void check_stack_origin(const Context& context, Findings& found) {
     }
 }
 
-/// Whether a file of a directory has the word, for example in a list of modules to load at boot.
-bool any_file_has(const Context& context, std::string_view directory, std::string_view word) {
-    for (const std::string& file : names_in(context.path(directory)))
-        for (const std::string& line : lines_of(context.path(fmt::format("{}/{}", directory, file))))
-            if (line == word) return true;
+/// The network operator's driver container mounts its files here.
+bool has_driver_container(const Context& context) {
+    return !names_in(context.path("/run/mellanox/drivers")).empty();
+}
+
+/// Whether a list of modules to load at boot has it (modules-load.d(5)). modprobe takes '-' for '_'.
+bool names_module(const std::string& file, std::string_view module) {
+    for (std::string line : lines_of(file)) {
+        std::replace(line.begin(), line.end(), '-', '_');
+        const std::size_t begin = line.find_first_not_of(" \t");
+        if (begin == std::string::npos || line[begin] == '#' || line[begin] == ';') continue;
+        if (line.substr(begin, line.find_first_of(" \t\r", begin) - begin) == module) return true;
+    }
     return false;
 }
 
-/// The package rdma-core loads modules with a rule of udev (Debian's 90-rdma-hw-modules.rules), OFED with a service.
+/// The package rdma-core loads modules with a rule of udev (Debian's 90-rdma-hw-modules.rules), OFED with a service, a
+/// driver container by itself.
 bool has_loader_at_boot(const Context& context) {
     for (const char* rules : {"/usr/lib/udev/rules.d", "/lib/udev/rules.d", "/etc/udev/rules.d"})
         if (exists(context.path(fmt::format("{}/90-rdma-hw-modules.rules", rules)))) return true;
-    return exists(context.path("/etc/infiniband/openib.conf"));
+    return exists(context.path("/etc/infiniband/openib.conf")) || has_driver_container(context);
 }
 
 void check_modules_at_boot(const Context& context, Findings& found) {
     constexpr std::string_view kModule = "rdma_ucm"; // no driver needs it, so none loads it
     if (!exists(context.path("/sys/module/rdma_ucm")) || has_loader_at_boot(context)) return;
-    for (const char* directory : {"/etc/modules-load.d", "/run/modules-load.d", "/usr/lib/modules-load.d"})
-        if (any_file_has(context, directory, kModule)) return;
-    if (content_of(context.path("/etc/modules")).find(kModule) != std::string::npos) return;
+    if (names_module(context.path("/etc/modules"), kModule)) return;
+    for (const char* directory : {"/etc/modules-load.d", "/run/modules-load.d", "/usr/local/lib/modules-load.d",
+                                  "/usr/lib/modules-load.d", "/lib/modules-load.d"})
+        for (const std::string& file : names_in(context.path(directory)))
+            if (names_module(context.path(fmt::format("{}/{}", directory, file)), kModule)) return;
     found.warning("", fmt::format("{} is loaded, and nothing loads it at the next boot", kModule),
                   "install the package rdma-core, or `echo rdma_ucm >/etc/modules-load.d/rdma.conf`");
 }
 
-/// The network operator's driver container mounts its files here.
 void check_driver_container(const Context& context, Findings& found) {
-    if (!names_in(context.path("/run/mellanox/drivers")).empty())
+    if (has_driver_container(context))
         found.info("", "the NIC's drivers are those of a container: RDMA ends on this node when it is deleted",
                    "drain the node before the driver's pod is deleted or replaced");
 }

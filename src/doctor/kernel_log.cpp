@@ -3,6 +3,7 @@
 #include "kernel_messages.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <string_view>
 
@@ -13,34 +14,47 @@ namespace {
 std::string_view driver_of(std::string_view message) {
     for (const std::string_view driver :
          {"mlx5_core", "mlx5_ib", "mlx4_core", "bnxt_en", "bnxt_re", "ice", "irdma", "simrnic"})
-        if (message.starts_with(driver)) return driver;
+        if (message.starts_with(driver) && message.find_first_of(" :", driver.size()) == driver.size()) return driver;
     return {};
 }
 
+/// Drivers say several lines for each VF that they probe, so some hundreds after boot are usual.
 void check_kernel_log(const Context& context, Findings& found) {
-    constexpr std::size_t kMany = 200; // in the ring, which holds some minutes of a flood
+    constexpr std::chrono::minutes kLately{10};
+    constexpr std::size_t kMany = 1000;
+    const std::vector<KernelMessage>& messages = context.kernel_log.messages();
+    const std::chrono::microseconds newest = messages.empty() ? std::chrono::microseconds(0) : messages.back().time;
     std::map<std::string_view, std::size_t> counts;
-    for (const std::string& message : read_kernel_messages(context))
-        if (const std::string_view driver = driver_of(message); !driver.empty()) ++counts[driver];
+    for (const KernelMessage& message : messages)
+        if (message.time + kLately >= newest)
+            if (const std::string_view driver = driver_of(message.text); !driver.empty()) ++counts[driver];
     for (const auto& [driver, count] : counts)
         if (count >= kMany)
-            found.warning("", fmt::format("the kernel's log has {} messages of {}", count, driver),
+            found.warning("", fmt::format("the kernel's log has {} messages of {} within ten minutes", count, driver),
                           fmt::format("look at them: `dmesg | grep {}`; they can fill the disk", driver));
 }
 
 /// mod_verify_sig() and module_sig_check(), kernel/module/signing.c: the module is not loaded.
-bool is_refusal(std::string_view message) {
-    return (message.starts_with("Loading of ") && message.ends_with(" is rejected")) ||
-           (message.starts_with("Lockdown: ") && message.find("unsigned module loading is restricted") != message.npos);
+bool is_refusal(const KernelMessage& message) {
+    const std::string_view text = message.text;
+    return (text.starts_with("Loading of ") && text.ends_with(" is rejected")) ||
+           (text.starts_with("Lockdown: ") && text.find("unsigned module loading is restricted") != text.npos);
 }
 
+/// The kernel does not say which module. It matters if one for RDMA is missing.
 void check_module_signatures(const Context& context, Findings& found) {
-    const std::vector<std::string> messages = read_kernel_messages(context);
+    const std::vector<KernelMessage>& messages = context.kernel_log.messages();
     const auto refusal = std::find_if(messages.begin(), messages.end(), is_refusal);
-    if (refusal != messages.end())
-        found.warning("", fmt::format("the kernel refused a module for its signature: \"{}\"", *refusal),
-                      "use the drivers of the kernel's package; or sign the module, and enroll the key: `mokutil "
-                      "--import KEY`");
+    if (refusal == messages.end()) return;
+    const std::string cure = "use the drivers of the kernel's package; or sign the module, and enroll the key: "
+                             "`mokutil --import KEY`";
+    const auto is_missing = [&](const char* check) { return found.count_of(check) != 0; };
+    if (is_missing("driver") || is_missing("core-modules") || is_missing("rdma-driver"))
+        found.warning("", fmt::format("the kernel refused a module for its signature: \"{}\"", refusal->text), cure);
+    else
+        found.info(
+            "", fmt::format("the kernel refused a module for its signature, but none for RDMA: \"{}\"", refusal->text),
+            cure);
 }
 
 constexpr Check kLogChecks[] = {

@@ -33,17 +33,18 @@ void check_apart(const Context& context, Findings& found) {
     }
 }
 
-/// The runtime keeps a process in the namespace of each pod.
+/// A namespace whose pod was lost keeps its function for ever. Between two runs of its containers, a pod has no process
+/// either if its runtime has no pause container, so only a person can tell.
 void check_strays(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices) {
         if (device.net.empty() || device.net.front().place == 0) continue;
         const Namespace& place = context.inventory.namespaces[device.net.front().place];
         if (place.mount_point.empty() || !place.pod.name.empty() || !place.pod_uid.empty() || !place.trouble.empty())
             continue;
-        found.warning(subject_of(device),
-                      fmt::format("its net device is in {}, which has no process and no attachment of rdmanet", place),
-                      fmt::format("if nobody uses it: `nsenter --net={} ip link set {} netns 1`",
-                                  base::shell_word(place.path), base::shell_word(device.net.front().name)));
+        found.info(subject_of(device),
+                   fmt::format("its net device is in {}, which has no process now and no attachment of rdmanet", place),
+                   fmt::format("if no pod has it (`crictl pods`): `nsenter --net={} ip link set {} netns 1`",
+                               base::shell_word(place.mount_point), base::shell_word(device.net.front().name)));
     }
 }
 

@@ -10,7 +10,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace rdmanet::doctor {
 namespace {
@@ -25,39 +27,54 @@ struct Told {
     std::vector<std::string> directories;
 };
 
-/// The texts in quotes behind `KEY =`, up to the end of the line or of the list in brackets (TOML).
-std::vector<std::string> values_of(const std::string& text, std::string_view key) {
-    std::vector<std::string> values;
-    for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos; at += key.size()) {
-        const std::size_t line = text.rfind('\n', at) + 1; // 0 in the first line
-        const std::size_t equals = text.find_first_not_of(" \t", at + key.size());
-        if (text.find_first_not_of(" \t", line) != at || equals == std::string::npos || text[equals] != '=') continue;
-        const std::size_t begin = text.find_first_not_of(" \t", equals + 1);
-        if (begin == std::string::npos) break;
-        const std::size_t end = text.find(text[begin] == '[' ? ']' : '\n', begin);
-        const std::string list = text.substr(begin, end == std::string::npos ? end : end - begin);
-        for (std::size_t open = 0; (open = list.find('"', open)) != std::string::npos;) {
-            const std::size_t close = list.find('"', open + 1);
-            if (close == std::string::npos) break;
-            values.push_back(list.substr(open + 1, close - open - 1));
-            open = close + 1;
-        }
+/// The texts in quotes of a value in TOML, up to the end of its line, or of its list in brackets.
+std::vector<std::string> texts_of(std::string_view value) {
+    std::vector<std::string> texts;
+    const bool is_list = value.starts_with('[');
+    for (std::size_t at = 0; at < value.size(); ++at) {
+        const char c = value[at];
+        if (c == '#') at = std::min(value.find('\n', at), value.size() - 1); // a comment
+        if (is_list ? c == ']' : value[at] == '\n') break;
+        if (c != '"' && c != '\'') continue;
+        const std::size_t end = value.find(c, at + 1);
+        if (end == std::string_view::npos) break;
+        texts.emplace_back(value.substr(at + 1, end - at - 1));
+        at = end;
     }
-    return values;
+    return texts;
 }
 
-/// containerd has "bin_dir", and "bin_dirs" since its version 2.1; CRI-O has "plugin_dirs".
+/// The absolute paths behind each `KEY =`.
+std::vector<std::string> paths_of(std::string_view text, std::string_view key) {
+    std::vector<std::string> paths;
+    for (std::size_t at = 0; (at = text.find(key, at)) != std::string_view::npos; at += key.size()) {
+        const std::size_t line = text.rfind('\n', at) + 1; // 0 in the first line
+        const std::size_t equals = text.find_first_not_of(" \t", at + key.size());
+        if (text.find_first_not_of(" \t", line) != at || equals == std::string_view::npos || text[equals] != '=')
+            continue;
+        const std::size_t value = text.find_first_not_of(" \t", equals + 1);
+        if (value == std::string_view::npos) break;
+        for (std::string& path : texts_of(text.substr(value)))
+            if (path.starts_with('/')) paths.push_back(std::move(path));
+    }
+    return paths;
+}
+
+/// containerd has "bin_dir", and "bin_dirs" since its version 2.1, which comes first; CRI-O has "plugin_dirs".
 std::optional<Told> told_directories(const Context& context) {
     std::vector<std::string> files{"/etc/containerd/config.toml",
-                                   "/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "/etc/crio/crio.conf"};
+                                   "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
+                                   "/var/lib/rancher/rke2/agent/etc/containerd/config.toml", "/etc/crio/crio.conf"};
     for (const std::string& name : names_in(context.path("/etc/crio/crio.conf.d")))
         files.push_back(fmt::format("/etc/crio/crio.conf.d/{}", name));
-    std::optional<Told> told; // the last one counts
+    std::optional<Told> told; // the last file counts
     for (const std::string& file : files) {
         const std::string text = content_of(context.path(file));
-        for (const std::string_view key : {"bin_dir", "bin_dirs", "plugin_dirs"})
-            if (auto directories = values_of(text, key); !directories.empty())
+        for (const std::string_view key : {"bin_dirs", "bin_dir", "plugin_dirs"})
+            if (auto directories = paths_of(text, key); !directories.empty()) {
                 told = Told{.file = file, .directories = std::move(directories)};
+                break;
+            }
     }
     return told;
 }
@@ -73,8 +90,10 @@ std::optional<std::string> find_plugin(const Context& context, const std::vector
     return std::nullopt;
 }
 
+/// A runtime may execute the old file at this moment, so the new one is renamed over it.
 std::string install_command(const std::string& directory) {
-    return fmt::format("copy it there: `install -m 755 rdmanet {}`", plugin_in(directory));
+    const std::string target = base::shell_word(plugin_in(directory));
+    return fmt::format("copy it there: `install -m 755 rdmanet {0}.new && mv {0}.new {0}`", target);
 }
 
 bool differs_from_this_program(const std::string& path) try {
@@ -94,7 +113,8 @@ void check_file(const Context& context, const std::string& directory, Findings& 
     const std::string plugin = plugin_in(directory);
     const std::string path = context.path(plugin);
     if (::access(path.c_str(), X_OK) != 0)
-        found.failure("", fmt::format("{} is not executable", plugin), fmt::format("`chmod 755 {}`", plugin));
+        found.failure("", fmt::format("{} is not executable", plugin),
+                      fmt::format("`chmod 755 {}`", base::shell_word(plugin)));
     struct statvfs status {};
     if (::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0)
         found.failure("", fmt::format("{} is on a file system that is mounted noexec", plugin),
@@ -118,9 +138,13 @@ void check_plugin(const Context& context, Findings& found) {
         return;
     }
     std::erase_if(directories, [&](const std::string& each) { return !exists(context.path(each)); });
-    if (!directories.empty())
-        found.warning("", fmt::format("rdmanet is in no plugin directory of this node; {} is one", directories.front()),
-                      install_command(directories.front()));
+    if (directories.empty()) return;
+    const std::string what =
+        fmt::format("rdmanet is in no plugin directory of this node; {} is one", directories.front());
+    if (context.node.records().list().records.empty())
+        found.warning("", what, install_command(directories.front()));
+    else
+        found.failure("", fmt::format("{}: ADD and DEL fail", what), install_command(directories.front()));
 }
 
 constexpr Check kPluginChecks[] = {

@@ -115,16 +115,17 @@ void check_pod_memlock(const Context& context, Findings& found) {
     constexpr std::uint64_t kLittle = 64ULL << 20U; // perftest fails at 1 MiB, NCCL needs some ten MiB
     for (const std::string& process : processes_of(context)) {
         const auto limit = locked_memory_of(process);
-        if (!limit || *limit >= kLittle || may_pin_any(context, process) || program_of(process) == "pause") continue;
-        const bool own_users = has_own_users(context, process);
+        if (!limit || *limit >= kLittle || program_of(process) == "pause") continue;
+        const auto own_users = has_own_users(context, process);
+        if (!own_users || may_pin_any(context, process).value_or(true)) continue;
         found.failure(
             context.inventory.namespaces[*context.pod].to_string(),
             fmt::format("{} can lock {} bytes of memory and has no CAP_IPC_LOCK{}, so larger registrations fail with "
                         "\"Cannot allocate memory\"",
-                        name_of_process(process), *limit, own_users ? " outside of its user namespace" : ""),
-            own_users ? "set \"hostUsers\": true for the pod, or raise the runtime's LimitMEMLOCK"
-                      : "add the capability IPC_LOCK to the container and run it as root, or raise the runtime's "
-                        "LimitMEMLOCK");
+                        name_of_process(process), *limit, *own_users ? " outside of its user namespace" : ""),
+            *own_users ? "set \"hostUsers\": true for the pod, or raise the runtime's LimitMEMLOCK"
+                       : "add the capability IPC_LOCK to the container and run it as root, or raise the runtime's "
+                         "LimitMEMLOCK");
         return;
     }
 }

@@ -37,17 +37,29 @@ std::optional<std::uint64_t> locked_memory_of(const std::string& process) {
     return std::nullopt;
 }
 
+namespace {
+
+bool is_absence(int error) {
+    return error == ENOENT || error == ENOTDIR || error == ESRCH || error == ELOOP || error == ENAMETOOLONG;
+}
+
+} // namespace
+
 base::UniqueFd open_in_image(const std::string& process, const std::string& path) {
     const std::string image = fmt::format("{}/root", process);
     const base::UniqueFd root(::open(image.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root && (errno == ENOENT || errno == ESRCH)) return {};
+    if (!root && is_absence(errno)) return {};
     if (!root) throw base::SystemError(fmt::format("open {}", image), errno);
     open_how how{};
     how.flags = O_PATH | O_CLOEXEC;
     how.resolve = RESOLVE_IN_ROOT;
-    base::UniqueFd file(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
-    if (!file && errno == ENOSYS) throw base::SystemError(fmt::format("openat2 {} of {}", path, image), errno);
-    return file;
+    constexpr int kAttempts = 10; // EAGAIN: something was renamed meanwhile (openat2(2))
+    for (int attempt = 1;; ++attempt) {
+        base::UniqueFd file(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+        if (file || is_absence(errno)) return file;
+        if (errno != EAGAIN || attempt == kAttempts)
+            throw base::SystemError(fmt::format("open {} of {}", path, image), errno);
+    }
 }
 
 bool image_has(const std::string& process, const std::string& path) {
@@ -59,19 +71,23 @@ std::vector<std::string> names_in_image(const std::string& process, const std::s
     return found ? names_in(fmt::format("/proc/self/fd/{}", found.get())) : std::vector<std::string>{};
 }
 
-bool has_own_users(const Context& context, const std::string& process) {
-    return link_target_of(fmt::format("{}/ns/user", process)) != link_target_of(context.path("/proc/1/ns/user"));
+std::optional<bool> has_own_users(const Context& context, const std::string& process) {
+    const std::string own = link_target_of(fmt::format("{}/ns/user", process));
+    const std::string host = link_target_of(context.path("/proc/1/ns/user"));
+    if (own.empty() || host.empty()) return std::nullopt;
+    return own != host;
 }
 
-bool may_pin_any(const Context& context, const std::string& process) {
-    if (has_own_users(context, process)) return false;
+std::optional<bool> may_pin_any(const Context& context, const std::string& process) {
+    const auto own_users = has_own_users(context, process);
+    if (!own_users || *own_users) return own_users ? std::optional(false) : std::nullopt;
     constexpr std::string_view kEffective = "CapEff:\t";
     for (const std::string& line : lines_of(fmt::format("{}/status", process)))
         if (line.starts_with(kEffective)) {
             const auto bits = base::parse_integer<std::uint64_t>(std::string_view(line).substr(kEffective.size()), 16);
             return bits && ((*bits >> CAP_IPC_LOCK) & 1U) != 0;
         }
-    return false;
+    return std::nullopt;
 }
 
 } // namespace rdmanet::doctor

@@ -21,18 +21,18 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::optional<std::uint64_t> locked_memory_of(const std::string& process);
 
 /// Opens a file of the process's image with O_PATH. Symbolic links lead to files of the image, never to the host's.
-/// Empty if there is none, or the process has ended. Throws base::SystemError if the process must not be looked at, or
-/// without openat2(2) (Linux 5.6).
+/// Empty if there is none, or the process has ended. Throws base::SystemError if it must not be looked at, or without
+/// openat2(2) (Linux 5.6).
 [[nodiscard]] base::UniqueFd open_in_image(const std::string& process, const std::string& path);
 [[nodiscard]] bool image_has(const std::string& process, const std::string& path);
 /// Sorted; empty if the directory is absent.
 [[nodiscard]] std::vector<std::string> names_in_image(const std::string& process, const std::string& directory);
 
-/// Whether it is in a user namespace of its own.
-[[nodiscard]] bool has_own_users(const Context& context, const std::string& process);
+/// Whether it is in a user namespace of its own. nullopt if it has ended, or must not be looked at.
+[[nodiscard]] std::optional<bool> has_own_users(const Context& context, const std::string& process);
 
 /// Whether the kernel lets it pin any amount of memory: it has CAP_IPC_LOCK in the host's user namespace
-/// (ib_umem_get(), drivers/infiniband/core/umem.c, asks capable()).
-[[nodiscard]] bool may_pin_any(const Context& context, const std::string& process);
+/// (ib_umem_get(), drivers/infiniband/core/umem.c, asks capable()). nullopt if it has ended, or must not be looked at.
+[[nodiscard]] std::optional<bool> may_pin_any(const Context& context, const std::string& process);
 
 } // namespace rdmanet::doctor

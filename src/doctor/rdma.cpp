@@ -129,12 +129,12 @@ void check_port_state(const Context& context, Findings& found) {
     });
 }
 
-/// "25 Gb/sec (1X EDR)". Cables of InfiniBand have four lanes or, if one is split in two, two.
+/// "25 Gb/sec (1X EDR)"; "2.5 Gb/sec (1X)" for SDR (rate_show(), drivers/infiniband/core/sysfs.c). Cables of InfiniBand have four lanes or, if one is split in two, two.
 void check_lanes(const Context& context, Findings& found) {
     for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
         for (const RdmaPort& port : rdma.ports)
             if (port.state == PortState::active && port.link_layer == "InfiniBand" &&
-                port.rate.find("(1X ") != std::string::npos)
+                port.rate.find("(1X") != std::string::npos)
                 found.warning(
                     subject_of(device),
                     fmt::format("port {} of {} runs with one lane of its cable: {}", port.number, rdma.name, port.rate),

@@ -9,7 +9,11 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <string_view>
+#include <thread>
+#include <vector>
 
 namespace rdmanet::doctor {
 namespace {
@@ -56,19 +60,37 @@ void check_attachments(const Context& context, Findings& found) {
     }
 }
 
+std::vector<attach::LeaseHolder> list_unrecorded(const Context& context) {
+    constexpr std::chrono::seconds kPatience{1};
+    auto holders = attach::view_lease_holders(context.node, context.node.records(), base::Deadline::in(kPatience));
+    std::erase_if(holders, [](const attach::LeaseHolder& holder) { return holder.has_record; });
+    return holders;
+}
+
+bool is_same(const attach::LeaseHolder& one, const attach::LeaseHolder& other) {
+    return one.container_id == other.container_id && one.ifname == other.ifname;
+}
+
 /// A record leads to each lease. Without it, DEL and CHECK do not know the attachment.
 void check_leases(const Context& context, Findings& found) {
-    constexpr std::chrono::seconds kPatience{1};
+    const auto seen = list_unrecorded(context);
+    if (seen.empty()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500)); // an ADD writes the record after it has its leases
     std::size_t count = 0;
     std::string example;
-    for (const attach::LeaseHolder& holder :
-         attach::view_lease_holders(context.node, context.node.records(), base::Deadline::in(kPatience)))
-        if (!holder.has_record && count++ == 0) example = holder.what;
-    if (count != 0)
-        found.warning("",
-                      fmt::format("{} addresses and no record (the first: {})",
-                                  base::counted(count, "attachment has", "attachments have"), example),
-                      "delete the pod and create it again, then `rdmanet gc`; `rdmanet ipam check` shows all of them");
+    bool any_lives = false;
+    for (const attach::LeaseHolder& holder : list_unrecorded(context)) {
+        if (std::none_of(seen.begin(), seen.end(), [&](const auto& each) { return is_same(each, holder); })) continue;
+        if (count++ == 0) example = holder.what;
+        any_lives = any_lives || holder.pod.liveness != ipam::Liveness::dead;
+    }
+    if (count == 0) return;
+    const std::string_view lost =
+        "`rdmanet ipam check` shows all of them; to mend a pod, delete it and create it again";
+    found.warning("",
+                  fmt::format("{} addresses and no record (the first: {})",
+                              base::counted(count, "attachment has", "attachments have"), example),
+                  any_lives ? std::string(lost) : "`rdmanet gc` gives the addresses of dead pods back");
 }
 
 constexpr Check kRuntimeChecks[] = {

@@ -28,7 +28,7 @@ std::size_t count(const Report& report, Outcome outcome) {
 
 /// The worst that a check found; "ok" if it found nothing.
 std::string result_of(const Report& report, const CheckResult& result) {
-    if (result.outcome == Outcome::not_looked_at) return fmt::format("not looked at: {}", printable(result.why));
+    if (result.outcome == Outcome::not_looked_at) return "not looked at";
     if (result.outcome == Outcome::ok) return "ok";
     Severity worst = Severity::info;
     for (const Finding& finding : report.findings)
@@ -41,7 +41,11 @@ std::string table_of(const Report& report) {
     for (const CheckResult& result : report.checks)
         table.add_row({std::string(to_string(result.check.layer)), std::string(result.check.id),
                        result_of(report, result), std::string(result.check.about)});
-    return fmt::format("{}\n", table.to_text());
+    std::string text = fmt::format("{}\n", table.to_text());
+    for (const CheckResult& result : report.checks)
+        if (result.outcome == Outcome::not_looked_at)
+            text += fmt::format("not looked at {}: {}\n", result.check.id, printable(result.why));
+    return text;
 }
 
 std::string severity_text(Severity severity, Colours colours) {
@@ -61,9 +65,7 @@ std::string text_of(const Finding& finding, Colours colours) {
 
 std::string to_text(const Report& report, Detail detail, Colours colours) {
     std::string text = detail == Detail::all_checks ? table_of(report) : std::string();
-    for (const Severity severity : {Severity::failure, Severity::warning, Severity::info})
-        for (const Finding& finding : report.findings)
-            if (finding.severity == severity) text += text_of(finding, colours);
+    for (const Finding& finding : report.findings) text += text_of(finding, colours);
     for (const std::string& what : report.unseen) text += fmt::format("not seen: {}\n", printable(what));
     return text + fmt::format("{}: {}, {}, {} ok, {} not looked at\n",
                               base::counted(report.checks.size(), "check", "checks"),

@@ -43,20 +43,21 @@ TEST_CASE("the doctor sees faults of the node beside its NICs", "[doctor][sriov]
               "Secure Boot refuses a module",
               says("Loading of unsigned module is rejected"),
               "dmesg --clear",
-              {"refused a module", "mokutil"}},
+              {"info", "none for RDMA", "mokutil"}},
              {"denials",
               "AppArmor refuses a mount to rdmanet",
-              says("audit: type=1400 audit(1.1:7): apparmor=\"DENIED\" operation=\"mount\" profile=\"cni\" pid=7 "
+              says("audit: type=1400 audit('$(date +%s)'.1:7): apparmor=\"DENIED\" operation=\"mount\" profile=\"cni\" "
+                   "pid=7 "
                    "comm=\"rdmanet\""),
               "dmesg --clear",
               {"AppArmor refused", "mount", "apparmor_parser"}},
              {"neighbours",
-              "200 neighbours in a table for 240",
-              concat("sysctl net.ipv4.neigh.default.gc_thresh3=240; for i in $(seq 1 200); do ip neighbour add "
+              "150 neighbours for a table of 100",
+              concat("sysctl net.ipv4.neigh.default.gc_thresh3=100; for i in $(seq 1 150); do echo neighbour add "
                      "10.76.0.$i lladdr 02:00:00:00:00:01 dev ",
-                     other, " nud permanent; done"),
-              concat("ip neighbour flush dev ", other, " nud permanent; sysctl net.ipv4.neigh.default.gc_thresh3=1024"),
-              {"neighbour table of ipv4", "240", "gc_thresh3=1920"}},
+                     other, " nud reachable; done | ip -force -batch - 2>/dev/null || true"),
+              concat("ip neighbour flush dev ", other, "; sysctl net.ipv4.neigh.default.gc_thresh3=1024"),
+              {"neighbour table of ipv4", "gc_thresh3 is 100", "gc_thresh3=800"}},
              {"bonds",
               "a NIC becomes a port of a bond",
               concat("modprobe bonding; ip link add bond7 type bond; ip link set ", other, " down master bond7"),

@@ -251,10 +251,10 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
 
     const std::vector<Provocation> last{
         {"kernel-log",
-         "250 messages of irdma",
-         "for i in $(seq 1 250); do echo 'irdma 0000:3b:00.0: a test' >/dev/kmsg; done",
+         "1,000 messages of irdma within ten minutes",
+         "for i in $(seq 1 1000); do echo 'irdma 0000:3b:00.0: a test' >/dev/kmsg; done",
          "dmesg --clear",
-         {"messages of irdma", "`dmesg | grep irdma`"}},
+         {"1000 messages of irdma", "`dmesg | grep irdma`"}},
         {"duplicate-guid",
          "a VF has the MAC of another",
          concat("ip link set ", vfs.pf(), " vf 1 mac $(ip -n pod -j link show net1 | jq -r '.[0].address'); ",

@@ -1,6 +1,10 @@
 // The way between NICs and accelerators, what happens at boot, and what other programs on the node say.
 #include "machine.hpp"
 
+#include "kernel_messages.hpp"
+
+#include <chrono>
+
 namespace rdmanet::doctor {
 namespace {
 
@@ -38,7 +42,7 @@ TEST_CASE("an IOMMU that translates slows down a NIC beside a GPU") {
     CHECK(machine.found_by("iommu").empty()); // without a GPU it does not matter
     add_gpu(machine);
     CHECK_THAT(machine.found_by("iommu"),
-               Contains("warning | 0000:3b:00.0 | ") && Contains("type DMA-FQ") && Contains("iommu=pt"));
+               Contains("warning | 0000:3b:00.0 | ") && Contains("type DMA-FQ") && Contains("iommu.passthrough=1"));
     CHECK(is_documented("iommu", "a GPU, and an IOMMU that translates", machine.found_by("iommu")));
     machine.write(std::string(kNic) + "/iommu_group/type", "identity");
     CHECK(machine.found_by("iommu").empty());
@@ -86,7 +90,9 @@ TEST_CASE("a module that somebody loaded by hand is not there after the next boo
     CHECK(
         is_documented("modules-at-boot", "a node without the package rdma-core", machine.found_by("modules-at-boot")));
     machine.make("etc/modules-load.d");
-    machine.write("etc/modules-load.d/rdma.conf", "rdma_ucm");
+    machine.write("etc/modules-load.d/rdma.conf", "# rdma_ucm\n; rdma_ucm");
+    CHECK_THAT(machine.found_by("modules-at-boot"), Contains("warning"));
+    machine.write("etc/modules-load.d/rdma.conf", "ib_uverbs\n rdma-ucm ");
     CHECK(machine.found_by("modules-at-boot").empty());
 }
 
@@ -109,6 +115,8 @@ TEST_CASE("an InfiniBand cable with one lane is a warning") {
                      .link_layer = "InfiniBand",
                      .rate = "100 Gb/sec (4X EDR)"});
     CHECK(machine.found_by("lanes").empty());
+    ports.front().rate = "2.5 Gb/sec (1X)";
+    CHECK_THAT(machine.found_by("lanes"), Contains("one lane"));
     ports.front().rate = "25 Gb/sec (1X EDR)";
     CHECK_THAT(machine.found_by("lanes"), Contains("warning") && Contains("port 1 of mlx5_0") && Contains("cable"));
     CHECK(is_documented("lanes", "a cable with one lane of four", machine.found_by("lanes")));
@@ -124,7 +132,7 @@ TEST_CASE("a network service that manages a VF is a warning") {
     machine.write("run/systemd/netif/links/7", "ADMIN_STATE=unmanaged\nOPER_STATE=off");
     CHECK(machine.found_by("network-service").empty());
     machine.write("run/systemd/netif/links/7", "ADMIN_STATE=configured\nOPER_STATE=routable");
-    CHECK_THAT(machine.found_by("network-service"), Contains("systemd-networkd manages VF ens1f0v0"));
+    CHECK_THAT(machine.found_by("network-service"), Contains("systemd-networkd manages 1 VF (the first: ens1f0v0)"));
     machine.remove("run/systemd/netif/links/7");
     machine.write("run/NetworkManager/devices/7", "[device]\nmanaged=true");
     CHECK_THAT(machine.found_by("network-service"), Contains("`nmcli device set ens1f0v0 managed no`"));
@@ -145,15 +153,48 @@ TEST_CASE("the plugin must be where the runtime looks") {
     machine.write("etc/containerd/config.toml", "bin_dirs = [\n  \"/usr/lib/cni\",\n  \"/usr/local/cni/\"\n]");
     CHECK_THAT(machine.found_by("plugin"),
                Contains("failure") && Contains("in /usr/lib/cni, /usr/local/cni/ (/etc/containerd/config.toml)") &&
-                   Contains("rdmanet is in /opt/cni/bin") && Contains("install -m 755 rdmanet /usr/lib/cni/rdmanet"));
+                   Contains("rdmanet is in /opt/cni/bin") &&
+                   Contains("`install -m 755 rdmanet /usr/lib/cni/rdmanet.new && mv "));
     CHECK(is_documented("plugin", "containerd looks in another directory", machine.found_by("plugin")));
     machine.make("usr/local/cni");
     machine.write("usr/local/cni/rdmanet", "another program");
     machine.allow("usr/local/cni/rdmanet");
     CHECK_THAT(machine.found_by("plugin"), Contains("/usr/local/cni/rdmanet is another version"));
+    machine.write("etc/containerd/config.toml",
+                  "bin_dir = ''\nbin_dirs = ['/opt/cni/bin'] # not \"/nowhere\"\nbin_dir = \"relative\"");
+    CHECK_THAT(machine.found_by("plugin"), Contains("/opt/cni/bin/rdmanet is another version"));
+    machine.write("etc/containerd/config.toml", "bin_dir = '/opt/a;reboot'");
+    CHECK_THAT(machine.found_by("plugin"), Contains("rdmanet '/opt/a;reboot/rdmanet'.new"));
     machine.make("etc/crio/crio.conf.d");
     machine.write("etc/crio/crio.conf.d/10-cni.conf", "plugin_dirs = [\"/opt/cni/bin\"]");
     CHECK_THAT(machine.found_by("plugin"), Contains("/opt/cni/bin/rdmanet is another version"));
+}
+
+TEST_CASE("a module that the kernel refused matters if one for RDMA is missing") {
+    const Machine machine;
+    machine.make("dev");
+    machine.write("dev/kmsg", "5,7,1000,-;Loading of unsigned module is rejected");
+    CHECK_THAT(machine.found_by("module-signatures"), Contains("info | ") && Contains("none for RDMA"));
+    machine.remove("sys/module/rdma_ucm");
+    CHECK_THAT(machine.found_by("module-signatures"), Contains("warning | ") && Contains("mokutil"));
+    CHECK(is_documented("module-signatures", "Secure Boot refuses a module, and rdma_ucm is missing",
+                        machine.found_by("module-signatures")));
+}
+
+TEST_CASE("a record of the kernel's log has a time and a text") {
+    const KernelMessage message = parse_kernel_message("6,339,5140900,-;mlx5_core: up; and ready\n SUBSYSTEM=pci\n");
+    CHECK(message.time == std::chrono::microseconds(5140900));
+    CHECK(message.text == "mlx5_core: up; and ready");
+    CHECK(parse_kernel_message("6,339;text").text == "text");
+    CHECK(parse_kernel_message("no record").text.empty());
+    CHECK(parse_kernel_message("").text.empty());
+}
+
+TEST_CASE("without an RDMA device nothing of it is called right") {
+    Machine machine;
+    machine.inventory.devices.front().rdma.clear();
+    CHECK_THAT(machine.why_not("port-state"), Contains("no RDMA device"));
+    CHECK(machine.why_not("rdma-devices").empty());
 }
 
 TEST_CASE("what SELinux refused is in the audit log") {
@@ -165,10 +206,16 @@ TEST_CASE("what SELinux refused is in the audit log") {
     machine.write("dev/kmsg", "");
     CHECK(machine.found_by("denials").empty());
     machine.write("var/log/audit/audit.log",
+                  "type=AVC msg=audit(1700000000.1:8): avc:  denied  { read } for pid=9 comm=\"rdmanet\" permissive=1");
+    CHECK(machine.found_by("denials").empty()); // it was not refused
+    machine.write("var/log/audit/audit.log",
                   "type=AVC msg=audit(1700000000.1:8): avc:  denied  { mounton } for  pid=9 comm=\"rdmanet\" "
                   "path=\"/run/netns\"");
     CHECK_THAT(machine.found_by("denials"),
                Contains("warning | ") && Contains("SELinux refused") && Contains("mounton") && Contains("restorecon"));
+    machine.make("proc");
+    machine.write("proc/stat", "cpu  1 2\nbtime 1700000001");
+    CHECK(machine.found_by("denials").empty()); // before this boot
 }
 
 } // namespace
