@@ -167,7 +167,7 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
               concat("ip addr del 10.75.0.1/24 dev ", vfs.pf(), "; ip addr del 10.75.0.2/24 dev ", other),
               {other, vfs.pf(), "10.75.0.0/24", "arp_ignore"}},
              {"plugin",
-              "the plugin is removed",
+              "the plugin is removed from a node with pods",
               "rm /usr/lib/cni/rdmanet",
               concat("cp ", binary(), " /usr/lib/cni/rdmanet"),
               {"no plugin directory", "/usr/lib/cni"}},

@@ -143,6 +143,7 @@ TEST_CASE("the plugin must be where the runtime looks") {
     const Machine machine;
     CHECK(machine.found_by("plugin").empty()); // no runtime, no directory
     machine.make("opt/cni/bin");
+    CHECK(is_documented("plugin", "a node that never had the plugin", machine.found_by("plugin")));
     machine.make("etc/containerd");
     machine.write("opt/cni/bin/rdmanet", "another program");
     machine.allow("opt/cni/bin/rdmanet");
