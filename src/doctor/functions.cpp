@@ -1,9 +1,9 @@
 // PFs and VFs: what keeps one from being an RDMA device that a pod can have.
 #include "checks.hpp"
 #include "files.hpp"
+#include "vfs.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 namespace rdmanet::doctor {
 namespace {
@@ -31,93 +31,120 @@ std::string cure_of(const Device& device, const inventory::RdmaSwitchedOff& off)
     return fmt::format("{}, then switch the node off and on", set);
 }
 
-void check_switched_off(const Context& context, Findings& found) {
-    for (const Device& device : context.inventory.devices)
-        if (device.switched_off)
-            found.failure(subject_of(device),
-                          fmt::format("its RDMA is switched off: devlink's parameter {} is false, expected true",
-                                      device.switched_off->parameter),
-                          cure_of(device, *device.switched_off));
+/// A device without a protocol is one for raw Ethernet packets (see inventory::NicSettings).
+bool has_rdma(const Device& device) {
+    return device.address && std::any_of(device.rdma.begin(), device.rdma.end(),
+                                         [](const inventory::RdmaDevice& rdma) { return !rdma.protocol.empty(); });
 }
 
-/// VFs of one PF, for messages.
-class Vfs {
-public:
-    void add(const Device& device) {
-        if (count_++ == 0) first_ = device.address->to_string();
+/// Some functions are for Ethernet only, and then RDMA is switched off to save memory of the NIC. If none has RDMA,
+/// nobody can want that.
+void check_switched_off(const Context& context, Findings& found) {
+    const auto& devices = context.inventory.devices;
+    const bool any = std::any_of(devices.begin(), devices.end(), has_rdma);
+    const auto report = [&](const Device& subject, const Device& device, const std::string& what,
+                            std::string_view users, std::string_view more) {
+        const std::string text =
+            fmt::format("{} is switched off: devlink's parameter {} is false, expected true{}", what,
+                        device.switched_off->parameter, any ? fmt::format(" if pods shall use {}", users) : "");
+        const std::string cure = fmt::format("{}{}", cure_of(device, *device.switched_off), more);
+        if (any)
+            found.info(subject_of(subject), text, cure);
+        else
+            found.failure(subject_of(subject), text, cure);
+    };
+    for (const Device& device : devices) {
+        const bool is_vf = device.pci && device.pci->pf;
+        if (device.switched_off && !is_vf) report(device, device, "its RDMA", "it", "");
+        if (!has_vfs(device)) continue;
+        Vfs off;
+        for_each_vf(context, device, [&](const Device& vf) {
+            if (vf.switched_off) off.add(vf);
+        });
+        if (!off.empty())
+            report(device, off.first(), fmt::format("RDMA of {} ({})", off.counted(), off.examples()), "them",
+                   off.for_each());
     }
-    [[nodiscard]] bool empty() const { return count_ == 0; }
-    [[nodiscard]] const std::string& first() const { return first_; }
-    [[nodiscard]] std::string counted() const { return base::counted(count_, "VF", "VFs"); }
-    /// "0000:3b:00.2", or "0000:3b:00.2, ...".
-    [[nodiscard]] std::string examples() const { return fmt::format("{}{}", first_, count_ > 1 ? ", ..." : ""); }
+}
 
-private:
-    std::size_t count_ = 0;
-    std::string first_;
-};
+/// The kernel binds no driver to a VF while the PF's sriov_drivers_autoprobe is 0 (pci_device_can_probe(),
+/// drivers/pci/pci-driver.c). Hosts of virtual machines are set up so.
+void report_without_driver(const Context& context, const Device& pf, const Vfs& without, Findings& found) {
+    const std::string file = fmt::format("/sys/bus/pci/devices/{}/sriov_drivers_autoprobe", pf.pci->address);
+    const std::string what = fmt::format("it has {} without a driver ({})", without.counted(), without.examples());
+    const std::string probe =
+        fmt::format("`echo {} >/sys/bus/pci/drivers_probe`{}", without.address(), without.for_each());
+    if (line_of(context.path(file)) == "0")
+        found.info(
+            subject_of(pf),
+            fmt::format("{}, because its sriov_drivers_autoprobe is 0: good for virtual machines, not for pods", what),
+            fmt::format("if pods shall use them: `echo 1 >{}`, then {}", file, probe));
+    else
+        found.warning(subject_of(pf), what, probe);
+}
 
 void check_drivers_of_vfs(const Context& context, const Device& pf, Findings& found) {
     Vfs without;
     Vfs for_user_space;
-    std::string driver;
-    for (const Device& device : context.inventory.devices) {
-        if (!device.pci || device.pci->pf != pf.pci->address) continue;
-        if (device.pci->driver.empty()) without.add(device);
-        if (!is_for_user_space(device.pci->driver)) continue;
-        if (for_user_space.empty()) driver = device.pci->driver;
-        for_user_space.add(device);
-    }
-    if (!without.empty()) {
-        const std::string file = fmt::format("/sys/bus/pci/devices/{}/sriov_drivers_autoprobe", pf.pci->address);
-        const bool is_manual = line_of(context.path(file)) == "0";
-        found.warning(subject_of(pf),
-                      fmt::format("it has {} without a driver ({}){}", without.counted(), without.examples(),
-                                  is_manual ? ", because its sriov_drivers_autoprobe is 0" : ""),
-                      fmt::format("{}`echo {} >/sys/bus/pci/drivers_probe` for each VF",
-                                  is_manual ? fmt::format("`echo 1 >{}`, then ", file) : std::string(),
-                                  without.first()));
-    }
+    for_each_vf(context, pf, [&](const Device& vf) {
+        if (vf.pci->driver.empty()) without.add(vf);
+        if (is_for_user_space(vf.pci->driver)) for_user_space.add(vf);
+    });
+    if (!without.empty()) report_without_driver(context, pf, without, found);
     if (!for_user_space.empty())
         found.info(subject_of(pf),
                    fmt::format("it has {} with {} ({}), from which a pod gets neither interface nor RDMA device",
-                               for_user_space.counted(), driver, for_user_space.examples()));
+                               for_user_space.counted(), for_user_space.driver(), for_user_space.examples()));
 }
 
 void check_vfs(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices)
-        if (device.pci && device.pci->vfs != 0) check_drivers_of_vfs(context, device, found);
+        if (has_vfs(device)) check_drivers_of_vfs(context, device, found);
 }
 
-/// A VF may also be the parent of a vDPA device, which is then all that it has.
-bool has_vdpa(const Context& context, const Device& device) {
-    const auto names = names_in(context.path(fmt::format("/sys/bus/pci/devices/{}", *device.address)));
-    return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("vdpa"); });
+/// The inventory reads the host before the pods. A VF that meanwhile comes back from a pod is in neither, but in sysfs,
+/// which shows the devices of the namespace that mounted it. A VF may also be the parent of a vDPA device, which is
+/// then all that it has.
+bool has_devices_now(const Context& context, const Device& vf) {
+    const std::string directory = context.path(fmt::format("/sys/bus/pci/devices/{}", *vf.address));
+    const auto names = names_in(directory);
+    return !names_in(directory + "/net").empty() || !names_in(directory + "/infiniband").empty() ||
+           std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("vdpa"); });
 }
 
-/// Before Linux 5.14 no net device names the function that it belongs to (IFLA_PARENT_DEV_NAME). A net device of
-/// virtio never does, because it belongs to a device on virtio's bus.
-bool can_be_lost(const Context& context, const Device& device) {
-    const auto& devices = context.inventory.devices;
-    return device.pci && device.pci->pf && !device.pci->driver.empty() && !is_for_user_space(device.pci->driver) &&
-           device.pci->driver != "virtio-pci" &&
-           std::any_of(devices.begin(), devices.end(), [](const Device& each) { return !each.net.empty(); });
+/// A net device of virtio does not name the function that it belongs to, because it belongs to a device on virtio's
+/// bus.
+bool is_lost(const Context& context, const Device& vf) {
+    const std::string& driver = vf.pci->driver;
+    return !driver.empty() && !is_for_user_space(driver) && driver != "virtio-pci" && vf.net.empty() &&
+           vf.rdma.empty() && !has_devices_now(context, vf);
 }
 
+void report_lost(const Context& context, const Device& pf, const Vfs& lost, Findings& found) {
+    for (const inventory::Namespace& place : context.inventory.namespaces)
+        if (!place.trouble.empty())
+            throw base::Error(fmt::format("{} of {} may be in {}, which cannot be seen: {}", lost.counted(),
+                                          subject_of(pf), place, place.trouble));
+    const std::string address = lost.address();
+    found.warning(subject_of(pf),
+                  fmt::format("it has {} ({}) with driver {}, and without a net or RDMA device in any namespace",
+                              lost.counted(), lost.examples(), lost.driver()),
+                  fmt::format("`dmesg | grep {}` says whether the driver still starts, or why it failed; if it failed: "
+                              "`cd /sys/bus/pci/drivers/{}; echo {} >unbind; echo {} >bind`{}",
+                              address, lost.driver(), address, address, lost.for_each()));
+}
+
+/// Before Linux 5.14 no net device names the function that it belongs to (IFLA_PARENT_DEV_NAME).
 void check_lost_vfs(const Context& context, Findings& found) {
-    for (const Device& device : context.inventory.devices) {
-        if (!can_be_lost(context, device) || !device.net.empty() || !device.rdma.empty() || has_vdpa(context, device))
-            continue;
-        for (const inventory::Namespace& place : context.inventory.namespaces)
-            if (!place.trouble.empty())
-                throw base::Error(
-                    fmt::format("{} may be in {}, which cannot be seen: {}", subject_of(device), place, place.trouble));
-        found.warning(subject_of(device),
-                      fmt::format("it has driver {}, and neither a net nor an RDMA device in any namespace: it is lost",
-                                  device.pci->driver),
-                      fmt::format("`cd /sys/bus/pci/drivers/{}; echo {} >unbind; echo {} >bind`, and look into `dmesg` "
-                                  "for why its driver failed",
-                                  device.pci->driver, *device.address, *device.address));
+    const auto& devices = context.inventory.devices;
+    if (std::all_of(devices.begin(), devices.end(), [](const Device& each) { return each.net.empty(); })) return;
+    for (const Device& device : devices) {
+        if (!has_vfs(device)) continue;
+        Vfs lost;
+        for_each_vf(context, device, [&](const Device& vf) {
+            if (is_lost(context, vf)) lost.add(vf);
+        });
+        if (!lost.empty()) report_lost(context, device, lost, found);
     }
 }
 

@@ -1,12 +1,14 @@
 // Settings of Ethernet ports that RoCE needs: its version, MTUs of VFs, flow control, marks of congestion.
 #include "checks.hpp"
 #include "files.hpp"
+#include "vfs.hpp"
 
 #include <rdmanet/base/text.hpp>
 
 namespace rdmanet::doctor {
 namespace {
 
+using base::shell_word;
 using inventory::Device;
 using inventory::NetDevice;
 using inventory::RdmaDevice;
@@ -30,7 +32,7 @@ void check_default_roce(const Context& context, Findings& found) {
                 found.warning(subject_of(device),
                               fmt::format("RDMA CM uses RoCE v1 on port {} of {}, expected RoCE v2: routers drop it",
                                           port.number, rdma.name),
-                              fmt::format("`echo 'RoCE v2' >{}`", file));
+                              fmt::format("`echo 'RoCE v2' >{}`", shell_word(file)));
             }
 }
 
@@ -44,35 +46,44 @@ const NetDevice* find_uplink(const Device& pf) {
     return nullptr;
 }
 
+/// "interface ens1 has MTU 1500, and 2 interfaces of its VFs have more: ens1v0 has 9000".
+std::string differ(const Context& context, const NetDevice& uplink, std::size_t count, std::string_view how,
+                   const NetDevice& example) {
+    const std::string place =
+        example.place == 0 ? std::string() : fmt::format(" in {}", context.inventory.namespaces[example.place]);
+    return fmt::format("interface {} has MTU {}, and {} of its VFs {} {}: {}{} has {}", uplink.name, uplink.mtu,
+                       base::counted(count, "interface", "interfaces"), count == 1 ? "has" : "have", how, example.name,
+                       place, example.mtu);
+}
+
 void compare_mtus(const Context& context, const Device& pf, const NetDevice& uplink, Findings& found) {
     std::vector<const NetDevice*> smaller;
-    for (const Device& device : context.inventory.devices) {
-        if (!device.pci || device.pci->pf != pf.pci->address || !is_roce(device)) continue;
-        for (const NetDevice& net : device.net) {
+    std::vector<const NetDevice*> larger;
+    for_each_vf(context, pf, [&](const Device& vf) {
+        if (!is_roce(vf)) return;
+        for (const NetDevice& net : vf.net) {
             if (net.mtu < uplink.mtu) smaller.push_back(&net);
-            if (net.mtu > uplink.mtu)
-                found.warning(subject_of(device),
-                              fmt::format("interface {} has MTU {}, and its PF's {} has {}: the port may drop larger "
-                                          "packets",
-                                          net.name, net.mtu, uplink.name, uplink.mtu),
-                              fmt::format("`ip link set {} mtu {}`, and the same on the switch", uplink.name, net.mtu));
+            if (net.mtu > uplink.mtu) larger.push_back(&net);
         }
+    });
+    if (!larger.empty()) {
+        const NetDevice& largest =
+            **std::max_element(larger.begin(), larger.end(),
+                               [](const NetDevice* one, const NetDevice* other) { return one->mtu < other->mtu; });
+        found.warning(
+            subject_of(pf),
+            fmt::format("{}, so the port may drop packets", differ(context, uplink, larger.size(), "more", largest)),
+            fmt::format("`ip link set {} mtu {}`, and the same on the switch", shell_word(uplink.name), largest.mtu));
     }
-    if (smaller.empty()) return;
-    const NetDevice& first = *smaller.front();
-    const std::string place =
-        first.place == 0 ? std::string() : fmt::format(" in {}", context.inventory.namespaces[first.place]);
-    found.info(subject_of(pf),
-               fmt::format("interface {} has MTU {}, and {} of its VFs {} less: {}{} has {}", uplink.name, uplink.mtu,
-                           base::counted(smaller.size(), "interface", "interfaces"),
-                           smaller.size() == 1 ? "has" : "have", first.name, place, first.mtu),
-               fmt::format("for RoCE with the PF's MTU, set \"mtu\": {} in the network of the VFs", uplink.mtu));
+    if (!smaller.empty())
+        found.info(subject_of(pf), differ(context, uplink, smaller.size(), "less", *smaller.front()),
+                   fmt::format("for RoCE with the PF's MTU, set \"mtu\": {} in the network of the VFs", uplink.mtu));
 }
 
 /// A VF's MTU does not follow its PF's.
 void check_vf_mtu(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices) {
-        if (!device.pci || device.pci->vfs == 0) continue;
+        if (!has_vfs(device)) continue;
         if (const NetDevice* const uplink = find_uplink(device)) compare_mtus(context, device, *uplink, found);
     }
 }
@@ -93,17 +104,17 @@ void check_pfc(const Context& context, Findings& found) {
                        fmt::format("PFC of {} is off for all priorities: RoCE may lose packets under load", net.name),
                        fmt::format("unless the network is tuned for loss: `dcb pfc set dev {} prio-pfc 3:on` for the "
                                    "priority of RoCE, here 3, and the same on the switch",
-                                   net.name));
+                                   shell_word(net.name)));
     });
 }
 
 void check_pause(const Context& context, Findings& found) {
     for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
         if (flow.pfc != 0 && flow.global_pause)
-            found.warning(
-                subject_of(device),
-                fmt::format("{} has PFC and global pause (802.3x), which pauses all priorities", net.name),
-                fmt::format("`ethtool -A {} autoneg off rx off tx off`, and the same on the switch", net.name));
+            found.warning(subject_of(device),
+                          fmt::format("{} has PFC and global pause (802.3x), which pauses all priorities", net.name),
+                          fmt::format("`ethtool -A {} autoneg off rx off tx off`, and the same on the switch",
+                                      shell_word(net.name)));
     });
 }
 
@@ -120,7 +131,8 @@ void check_trust(const Context& context, Findings& found) {
                    fmt::format("{} takes the priority from the VLAN tag: packets without a tag have priority 0, whose "
                                "PFC is off",
                                net.name),
-                   fmt::format("use a VLAN with a priority, or `echo dscp >{}`, and the same on the switch", file));
+                   fmt::format("use a VLAN with a priority, or `echo dscp >{}`, and the same on the switch",
+                               shell_word(file)));
     });
 }
 
@@ -134,7 +146,7 @@ void check_ecn(const Context& context, Findings& found) {
                 const std::string file = fmt::format("/sys/class/net/{}/ecn/{}/enable/{}", net.name, part, priority);
                 if (!has_priority(flow, priority) || line_of(context.path(file)) != "0") continue;
                 off.emplace_back(part);
-                cure += fmt::format("{}`echo 1 >{}`", cure.empty() ? "" : ", ", file);
+                cure += fmt::format("{}`echo 1 >{}`", cure.empty() ? "" : ", ", shell_word(file));
             }
             if (!off.empty())
                 found.info(subject_of(device),

@@ -81,7 +81,7 @@ private:
         end.mtu = net.mtu;
         if (!net.is_up)
             return failed("interface", fmt::format("interface {} is down", net.name),
-                          fmt::format("`ip link set {} up` in the pod, or delete the pod", net.name));
+                          fmt::format("`ip link set {} up` in the pod, or delete the pod", base::shell_word(net.name)));
         return true;
     }
 

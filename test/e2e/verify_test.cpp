@@ -301,6 +301,10 @@ TEST_CASE("what keeps RDMA from working is named before the first packet", "[ver
     CHECK_THAT(between("ip -n till link set net1 down", "ip -n till link set net1 up", faults),
                Names("failure interface", "net1", "is down", "`ip link set net1 up`", "2"));
     wait_until("ip -n till link show net1 | grep -q LOWER_UP");
+    CHECK_THAT(between("ip -n till link set net1 down; ip -n till link set net1 name 'n;1'",
+                       "ip -n till link set 'n;1' name net1; ip -n till link set net1 up", faults),
+               Names("failure interface", "`ip link set 'n;1' up`"));
+    wait_until("ip -n till link show net1 | grep -q LOWER_UP");
     CHECK_THAT(between(concat("ip link set ", pair.vfs.pf(), " vf 1 state disable"),
                        concat("ip link set ", pair.vfs.pf(), " vf 1 state auto"), faults),
                Names("failure interface", "net1", "no carrier", "cable"));

@@ -1,5 +1,5 @@
 // Settings of NICs that the software NIC does not have: those of OFED, and what other drivers offer.
-#include "machine.hpp"
+#include "vf_machine.hpp"
 
 namespace rdmanet::doctor {
 namespace {
@@ -85,58 +85,6 @@ TEST_CASE("flow control only matters for a port of the host with RoCE that is up
     CHECK(port.found_by("pfc").empty());
 }
 
-TEST_CASE("the cure for RDMA that is switched off depends on the parameter's mode") {
-    Machine machine;
-    CHECK(machine.found_by("enable-roce").empty());
-    auto& device = machine.inventory.devices.front();
-    device.rdma.clear();
-    device.switched_off = inventory::RdmaSwitchedOff{.parameter = "enable_rdma", .mode = kernel::DevlinkMode::runtime};
-    CHECK_THAT(machine.found_by("enable-roce"),
-               Contains("failure | 0000:3b:00.0 | ") && Contains("enable_rdma is false") &&
-                   Contains("`devlink dev param set pci/0000:3b:00.0 name enable_rdma value true cmode runtime`") &&
-                   !Contains("reload"));
-    CHECK(machine.found_by("rdma-devices").empty()); // explained already
-    device.switched_off->mode = kernel::DevlinkMode::permanent;
-    CHECK_THAT(machine.found_by("enable-roce"), Contains("cmode permanent`, then switch the node off and on"));
-}
-
-/// A machine whose NIC has a VF with a driver and devices.
-class VfMachine : public Machine {
-public:
-    VfMachine() {
-        nic().vfs = 1;
-        inventory.devices.front().net.push_back(net("ens1"));
-        const auto address = base::PciAddress::parse("0000:3b:00.1").value();
-        inventory::Device vf{.address = address,
-                             .pci = inventory::PciFunction{.address = address,
-                                                           .class_code = 0x020000,
-                                                           .driver = "mlx5_core",
-                                                           .link_speed = {},
-                                                           .most_link_speed = {},
-                                                           .pf = nic().address},
-                             .parent = {},
-                             .net = {net("ens1v0")},
-                             .rdma = {}};
-        inventory.devices.push_back(std::move(vf));
-    }
-
-    [[nodiscard]] inventory::Device& vf() { return inventory.devices.back(); }
-
-private:
-    static inventory::NetDevice net(const std::string& name) {
-        return {.place = 0,
-                .name = name,
-                .ifindex = 2,
-                .kind = {},
-                .hardware_address = {},
-                .mtu = 1500,
-                .is_up = true,
-                .has_carrier = true,
-                .speed = {},
-                .master = {}};
-    }
-};
-
 TEST_CASE("a VF's smaller MTU is found in a pod, too, and beside representors") {
     VfMachine machine;
     auto& pf = machine.inventory.devices.front();
@@ -169,30 +117,58 @@ TEST_CASE("a VF's smaller MTU is found in a pod, too, and beside representors") 
     CHECK(machine.found_by("vf-mtu").empty()); // without RDMA its MTU is its own matter
 }
 
-TEST_CASE("a VF is only lost if its devices could be seen") {
+TEST_CASE("VFs with a larger MTU than their PF are one finding, with the MTU that all need") {
     VfMachine machine;
-    CHECK(machine.found_by("lost-vf").empty());
-    machine.vf().net.clear();
-    CHECK_THAT(machine.found_by("lost-vf"), Contains("warning | 0000:3b:00.1 | ") && Contains("driver mlx5_core"));
-    SECTION("it has a vDPA device") {
-        machine.make("sys/bus/pci/devices/0000:3b:00.1/vdpa0");
-    }
-    SECTION("its driver is for programs in user space") {
-        machine.vf().pci->driver = "vfio-pci";
-    }
-    SECTION("its net device is one of virtio") {
-        machine.vf().pci->driver = "virtio-pci";
-    }
-    SECTION("it has no driver") {
-        machine.vf().pci->driver.clear();
-    }
-    SECTION("the kernel does not say which function a net device belongs to") {
-        machine.inventory.devices.front().net.clear();
-    }
-    SECTION("a namespace cannot be looked into") {
-        machine.inventory.namespaces.front().trouble = "EPERM";
-    }
-    CHECK(machine.found_by("lost-vf").empty());
+    machine.add_vf("0000:3b:00.2", "ens1v1");
+    machine.add_vf("0000:3b:00.3", "ens1v2");
+    auto& devices = machine.inventory.devices;
+    for (auto& device : devices) device.rdma = devices.front().rdma;
+    CHECK(machine.found_by("vf-mtu").empty());
+    devices.at(1).net.front().mtu = 4200;
+    devices.at(2).net.front().mtu = 9000;
+    CHECK(machine.found_by("vf-mtu") ==
+          "warning | 0000:3b:00.0 (ens1) | interface ens1 has MTU 1500, and 2 interfaces of its VFs have more: ens1v1 "
+          "has 9000, so the port may drop packets | `ip link set ens1 mtu 9000`, and the same on the switch\n");
+    devices.at(3).net.front().mtu = 1000;
+    CHECK_THAT(machine.found_by("vf-mtu"),
+               Contains("\ninfo | ") && Contains("1 interface of its VFs has less: ens1v2"));
+}
+
+TEST_CASE("a name with characters of the shell is one word of a cure") {
+    Port port;
+    auto& device = port.inventory.devices.front();
+    device.net.front().name = "e$(id)";
+    device.rdma.front().name = "m$(id)";
+    device.rdma.front().ports.push_back({.number = 1,
+                                         .state = kernel::PortState::active,
+                                         .physical_state = {},
+                                         .link_layer = "Ethernet",
+                                         .rate = {},
+                                         .lid = {},
+                                         .sm_lid = {},
+                                         .net_device = {},
+                                         .gids = {},
+                                         .most_gids = 0});
+    port.make("sys/class/net/e$(id)/qos");
+    port.write("sys/class/net/e$(id)/qos/trust", "pcp");
+    port.make("sys/class/net/e$(id)/ecn/roce_np/enable");
+    port.write("sys/class/net/e$(id)/ecn/roce_np/enable/3", "0");
+    port.make("sys/kernel/config/rdma_cm/m$(id)/ports/1");
+    port.write("sys/kernel/config/rdma_cm/m$(id)/ports/1/default_roce_mode", "IB/RoCE v1");
+    port.flow().global_pause = true;
+    CHECK_THAT(port.found_by("default-roce"),
+               Contains(">'/sys/kernel/config/rdma_cm/m$(id)/ports/1/default_roce_mode'`"));
+    CHECK_THAT(port.found_by("pause"), Contains("`ethtool -A 'e$(id)' autoneg"));
+    CHECK_THAT(port.found_by("trust"), Contains(">'/sys/class/net/e$(id)/qos/trust'`"));
+    CHECK_THAT(port.found_by("ecn"), Contains(">'/sys/class/net/e$(id)/ecn/roce_np/enable/3'`"));
+    port.flow() = {};
+    CHECK_THAT(port.found_by("pfc"), Contains("`dcb pfc set dev 'e$(id)' prio-pfc"));
+    VfMachine machine;
+    auto& devices = machine.inventory.devices;
+    devices.front().net.front().name = "e$(id)";
+    machine.vf().rdma = devices.front().rdma;
+    machine.vf().net.front().mtu = 9000;
+    CHECK_THAT(machine.found_by("vf-mtu"), Contains("`ip link set 'e$(id)' mtu 9000`"));
 }
 
 } // namespace
