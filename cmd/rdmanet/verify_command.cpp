@@ -6,6 +6,7 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/doctor/doctor.hpp>
 #include <rdmanet/inventory/inventory.hpp>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -29,6 +31,23 @@ using verify::Report;
 
 void tell(const std::string& text) {
     base::write_all(STDERR_FILENO, fmt::format("{}\n", ops::printable(text)), "standard error");
+}
+
+constexpr unsigned kWait = 300; // seconds
+
+/// An option of one form of the command does nothing in the others.
+void check_forms(const VerifyOptions& options) {
+    const std::pair<const char*, bool> of_server[] = {
+        {"--listen", !options.listen.empty()}, {"--port", options.port != 0}, {"--wait", options.wait.has_value()}};
+    for (const auto& [name, is_given] : of_server)
+        if (is_given && !options.server)
+            throw base::Error(fmt::format("{} without --server: give --server too, or leave {} out", name, name));
+    if (!options.token.empty() && !options.server && options.peer.empty())
+        throw base::Error("--token without --peer: give the HOST:PORT that `rdmanet verify --server` prints, as "
+                          "`--peer HOST:PORT`");
+    if (!options.peer.empty() && options.token.empty())
+        throw base::Error("--peer without --token: give the token that `rdmanet verify --server` prints");
+    if (!options.peer.empty()) (void)verify::Peer::parse(options.peer);
 }
 
 /// Which of the four forms of the command it is must be clear.
@@ -43,8 +62,7 @@ void check_usage(const VerifyOptions& options) {
     if (options.interfaces.size() > pods)
         throw base::Error(fmt::format("{} times --interface with {}: expected at most one for each pod",
                                       options.interfaces.size(), base::counted(pods, "pod", "pods")));
-    if (!options.peer.empty() && options.token.empty())
-        throw base::Error("--peer without --token: give the token that `rdmanet verify --server` prints");
+    check_forms(options);
     if (::geteuid() != 0)
         throw base::Error("`rdmanet verify` must be run as root: it enters the pods' network namespaces");
 }
@@ -83,8 +101,13 @@ std::vector<FoundEndpoint> find_ends(const VerifyOptions& options) {
     return ends;
 }
 
-/// The client runs this on the other node.
-void invite(const VerifyOptions& options, const verify::Peer& here, const std::string& token) {
+/// The client runs this on the other node. `address`: which reaches this one; nullopt if none is known.
+void invite(const VerifyOptions& options, const std::optional<base::IpAddress>& address, std::uint16_t port,
+            const std::string& token) {
+    const verify::Peer here{.host = address ? address->to_string() : "127.0.0.1", .port = port};
+    if (!address)
+        tell("this node has no address that other nodes reach, only loopback and link-local ones: replace 127.0.0.1 "
+             "in the command, or give an address with `--listen`");
     if (options.json)
         return print(fmt::format("{}\n", json::Writer()
                                              .begin_object()
@@ -93,19 +116,18 @@ void invite(const VerifyOptions& options, const verify::Peer& here, const std::s
                                              .end_object()
                                              .to_text()));
     print(fmt::format("rdmanet verify NAMESPACE/POD --peer {} --token {}\n", here, token));
-    tell(fmt::format("run this on the other node within {} s, with the other pod's name", options.wait));
+    tell(
+        fmt::format("run this on the other node within {} s, with the other pod's name", options.wait.value_or(kWait)));
 }
 
-Report serve(const VerifyOptions& options, const verify::Endpoint& end, const verify::Options& how) {
-    std::optional<base::IpAddress> address;
-    if (!options.listen.empty() && !(address = base::IpAddress::parse(options.listen)))
-        throw base::Error(fmt::format("--listen {}: expected an address of this node", base::quoted(options.listen)));
+Report serve(const VerifyOptions& options, const std::optional<base::IpAddress>& listen, const verify::Endpoint& end,
+             const verify::Options& how) {
     const std::string token = options.token.empty() ? verify::make_token() : options.token;
-    const verify::Meeting meeting(address, options.port);
-    const base::IpAddress here = address ? *address : verify::find_own_address();
-    invite(options, {.host = here.to_string(), .port = meeting.port()}, token);
+    const verify::Meeting meeting(listen, options.port);
+    const bool is_one = listen && !listen->is_unspecified();
+    invite(options, is_one ? listen : verify::find_own_address(), meeting.port(), token);
     base::UniqueFd stream =
-        meeting.wait_for_client(token, base::Deadline::in(std::chrono::seconds(options.wait)),
+        meeting.wait_for_client(token, base::Deadline::in(std::chrono::seconds(options.wait.value_or(kWait))),
                                 [](const std::string& why) { tell(fmt::format("refused a client: {}", why)); });
     return run_test(verify::Role::server, end, std::move(stream), how);
 }
@@ -115,16 +137,20 @@ Report call(const VerifyOptions& options, const verify::Endpoint& end, const ver
     return run_test(verify::Role::client, end, std::move(stream), how);
 }
 
-Report run(const VerifyOptions& options, const verify::Endpoint& first, const verify::Endpoint& last) {
+Report run(const VerifyOptions& options, const std::optional<base::IpAddress>& listen, const verify::Endpoint& first,
+           const verify::Endpoint& last) {
     verify::Options how{.patience = std::chrono::seconds(options.seconds), .expected = options.expected};
     if (!options.json || ::isatty(STDERR_FILENO) != 0) how.progress = tell;
-    if (options.server) return serve(options, first, how);
+    if (options.server) return serve(options, listen, first, how);
     if (!options.peer.empty()) return call(options, first, how);
     return run_pair(first, last, how);
 }
 
 Report verify_ends(const VerifyOptions& options) {
     check_usage(options);
+    std::optional<base::IpAddress> listen;
+    if (!options.listen.empty())
+        listen = verify::find_listen_address(options.listen, base::Deadline::in(std::chrono::seconds(options.seconds)));
     std::vector<FoundEndpoint> ends = find_ends(options);
     std::vector<verify::Check> checks;
     for (const FoundEndpoint& end : ends) checks.insert(checks.end(), end.checks.begin(), end.checks.end());
@@ -137,7 +163,7 @@ Report verify_ends(const VerifyOptions& options) {
         if (!options.server && options.peer.empty()) report.peer = last;
         report.expected = options.expected;
     } else {
-        report = run(options, first, last);
+        report = run(options, listen, first, last);
     }
     report.checks.insert(report.checks.begin(), checks.begin(), checks.end());
     return report;
@@ -153,20 +179,23 @@ CLI::App* add_verify_command(CLI::App& app, VerifyOptions& options) {
         "NAMESPACE/NAME, the path of a network namespace, or . for this process's own; two pods of this "
         "node, or one: with --server or --peer, or else its device with itself");
     command->add_flag("--server", options.server, "wait for the other end, and print what it needs");
-    command->add_option("--peer", options.peer, "HOST:PORT that --server prints on the other node");
-    command->add_option("--token", options.token, "token that --server prints; with --server: use this one");
+    const CLI::Validator not_empty(
+        [](const std::string& text) { return text.empty() ? std::string("expected a text, found \"\"") : ""; }, "");
+    command->add_option("--peer", options.peer, "HOST:PORT that --server prints on the other node")->check(not_empty);
+    command->add_option("--token", options.token, "token that --server prints; with --server: use this one")
+        ->check(not_empty);
     command
         ->add_option("--interface", options.interfaces,
                      "interface of the pod, if it has several with RDMA; for two pods: of each")
         ->allow_extra_args(false); // it would take pods
-    command->add_option("--listen", options.listen, "address for --server to listen on; default: all");
+    command->add_option("--listen", options.listen, "address or name for --server to listen on; default: all")
+        ->check(not_empty);
     command->add_option("--port", options.port, "TCP port for --server to listen on; default: any");
     command->add_option("--seconds", options.seconds, "longest time of the test")
         ->check(CLI::Range(1U, 3600U))
         ->capture_default_str();
-    command->add_option("--wait", options.wait, "seconds for which --server waits")
-        ->check(CLI::Range(1U, 86400U))
-        ->capture_default_str();
+    command->add_option("--wait", options.wait, "seconds for which --server waits; default: 300")
+        ->check(CLI::Range(1U, 86400U));
     command
         ->add_option("--expect", options.expected,
                      "percent of the port's speed that the bandwidth must reach; 0: any will do")

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct VerifyOptions {
     std::string listen;                  // empty: all addresses
     std::uint16_t port = 0;
     unsigned seconds = 30;
-    unsigned wait = 300;    // seconds
-    unsigned expected = 80; // percent
+    std::optional<unsigned> wait; // seconds; 300 if it is not given
+    unsigned expected = 80;       // percent
     std::string state_directory = cmd::state_directory();
     bool json = false;
 };

@@ -60,7 +60,7 @@ public:
            const std::vector<state::AttachmentRecord>& records)
         : sides_(sides), namespaces_(namespaces) {
         for (const state::AttachmentRecord& record : records)
-            networks_.emplace(std::pair(record.netns.inode, record.key.ifname), record.key.network);
+            attachments_.emplace(std::pair(record.netns.inode, record.key.ifname), &record);
     }
 
     std::vector<Interface> run() {
@@ -88,7 +88,7 @@ private:
             if (!found && place == 0) return;
         }
         if (found) describe(*found, place, interface);
-        if (is_of_network(place, link.name)) interface.network = networks_.at(key(place, link.name));
+        if (is_of_network(place, link.name)) describe(*attachments_.at(key(place, link.name)), interface);
         found_.push_back(std::move(interface));
     }
 
@@ -122,10 +122,19 @@ private:
             if (is_infiniband || is_of(entry, interface)) interface.gids.push_back(entry);
     }
 
+    static void describe(const state::AttachmentRecord& record, Interface& interface) {
+        interface.network = record.key.network;
+        for (const base::IpAddress& address : record.addresses())
+            if (!has_address(interface, address)) interface.lost.push_back(address);
+    }
+
+    static bool has_address(const Interface& interface, const base::IpAddress& address) {
+        return std::any_of(interface.addresses.begin(), interface.addresses.end(),
+                           [&](const base::IpPrefix& each) { return each.address() == address; });
+    }
+
     static bool is_of(const GidEntry& entry, const Interface& interface) {
-        return entry.netdev == interface.net.name &&
-               std::any_of(interface.addresses.begin(), interface.addresses.end(),
-                           [&](const base::IpPrefix& each) { return each.address() == entry.address; });
+        return entry.netdev == interface.net.name && has_address(interface, entry.address);
     }
 
     const std::vector<GidEntry>& table_of(const Found& found) {
@@ -146,12 +155,12 @@ private:
         return {namespaces_[place].inode, name};
     }
     [[nodiscard]] bool is_of_network(std::size_t place, const std::string& name) const {
-        return networks_.contains(key(place, name));
+        return attachments_.contains(key(place, name));
     }
 
     std::vector<Side>& sides_;
     const std::vector<Namespace>& namespaces_;
-    std::map<std::pair<std::uint64_t, std::string>, std::string> networks_;
+    std::map<std::pair<std::uint64_t, std::string>, const state::AttachmentRecord*> attachments_;
     std::map<std::pair<const Side*, std::string>, std::vector<GidEntry>> tables_;
     std::map<std::pair<const Side*, std::string>, std::vector<kernel::PkeyEntry>> pkeys_;
     std::vector<Interface> found_;

@@ -1,6 +1,7 @@
 #include "channel.hpp"
 
 #include "failure.hpp"
+#include "messages.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -88,8 +89,7 @@ json::Document Channel::receive(std::string_view type, const base::Deadline& dea
     try {
         json::Document document = json::Document::parse(line);
         const std::string found = document.root().at("type").string();
-        if (found == "failed")
-            throw PeersFailure(document.root().at("what").string(), document.root().at("cure").string());
+        if (found == "failed") throw parse_failure(document);
         if (found != type) throw document.root().at("type").unexpected(fmt::format("\"{}\"", type));
         return document;
     } catch (const PeersFailure&) {

@@ -13,7 +13,8 @@ Failure failure_of(const ibv_wc& completion, bool is_infiniband) {
                 is_infiniband
                     ? "check partitions and routes in the subnet manager, and `ping` between the pods' addresses"
                     : "check VLAN, MTU and filters of the switches between the pods, and `ping` between their "
-                      "addresses"};
+                      "addresses",
+                Suspect::way};
     case IBV_WC_RNR_RETRY_EXC_ERR: return {fmt::format("the other end was not ready: {}", what), "run it again"};
     case IBV_WC_REM_ACCESS_ERR:
     case IBV_WC_REM_INV_REQ_ERR:

@@ -107,7 +107,8 @@ void Connection::change(ibv_qp_attr& attributes, int mask, const char* state) {
                       attributes.qp_state != IBV_QPS_RTR
                           ? "look at `dmesg` and `rdmanet doctor`"
                           : "the kernel must find the other pod's address: `ping` it from this pod, and check VLAN and "
-                            "routes");
+                            "routes",
+                      attributes.qp_state == IBV_QPS_RTR ? Suspect::way : Suspect::unknown);
 }
 
 void Connection::connect(const QueueAddress& peer, unsigned peers_mtu) {

@@ -52,7 +52,8 @@ public:
 
     FoundEndpoint run(const Interface* interface) {
         (void)(check_interface(interface) && check_partition(*interface) && check_carrier(interface->net) &&
-               check_device(*interface) && check_port(*interface) && check_gid(*interface) && check_file(*interface));
+               check_addresses(*interface) && check_device(*interface) && check_port(*interface) &&
+               check_gid(*interface) && check_file(*interface));
         return std::move(found_);
     }
 
@@ -78,7 +79,6 @@ private:
         Endpoint& end = found_.endpoint;
         end.interface = net.name;
         end.ifindex = net.ifindex;
-        end.mtu = net.mtu;
         if (!net.is_up)
             return failed("interface", fmt::format("interface {} is down", net.name),
                           fmt::format("`ip link set {} up` in the pod, or delete the pod", base::shell_word(net.name)));
@@ -108,6 +108,23 @@ private:
             return failed("interface", fmt::format("interface {} has no carrier", net.name),
                           "bring the parent or PF up, and check its cable");
         return passed("interface", fmt::format("up, MTU {}", net.mtu));
+    }
+
+    /// Programs use the pod's address, even where another address would be enough for the test.
+    bool check_addresses(const Interface& interface) {
+        if (interface.lost.empty()) return true;
+        std::vector<std::string> lost;
+        for (const base::IpAddress& address : interface.lost) lost.push_back(address.to_string());
+        const std::string what =
+            fmt::format("{} has lost {}, which rdmanet gave it", interface.net.name, base::join(lost));
+        const std::string cure = "delete the pod: its next one gets its addresses anew";
+        if (interface.addresses.empty() && !interface.pkey) return failed("addresses", what, cure);
+        found_.checks.push_back({.id = "addresses",
+                                 .subject = found_.endpoint.to_string(),
+                                 .outcome = Outcome::warning,
+                                 .what = what,
+                                 .cure = cure});
+        return true;
     }
 
     bool check_device(const Interface& interface) {

@@ -3,19 +3,29 @@
 
 #include <rdmanet/base/error.hpp>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
 namespace rdmanet::verify {
 
+/// What a failure casts doubt on.
+enum class Suspect : std::uint8_t {
+    unknown,
+    way, // packets do not arrive, so routes and MTU matter
+};
+
 /// what() has the thing and the value found.
 class Failure : public base::Error {
 public:
-    Failure(std::string what, std::string cure) : Error(std::move(what)), cure_(std::move(cure)) {}
+    Failure(std::string what, std::string cure, Suspect suspect = Suspect::unknown)
+        : Error(std::move(what)), cure_(std::move(cure)), suspect_(suspect) {}
     [[nodiscard]] const std::string& cure() const { return cure_; }
+    [[nodiscard]] Suspect suspect() const { return suspect_; }
 
 private:
     std::string cure_;
+    Suspect suspect_;
 };
 
 /// The other end has found it and said so, so it need not be told.

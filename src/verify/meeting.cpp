@@ -32,13 +32,13 @@ std::optional<UniqueFd> admit(UniqueFd fd, std::string_view token, const base::D
     const json::Document hello = channel.receive("hello", deadline);
     const std::int64_t version = hello.root().at("version").integer(0, INT32_MAX);
     if (!is_same_token(hello.root().at("token").string(), token)) {
-        channel.send(to_failure("the token is not the server's", kTokenCure), deadline);
+        channel.send(to_failure({"the token is not the server's", kTokenCure}), deadline);
         return std::nullopt;
     }
     if (version != kVersion) {
         channel.send(
-            to_failure(fmt::format("the client's messages have version {}, the server's {}", version, kVersion),
-                       "use the same version of rdmanet on both nodes"),
+            to_failure({fmt::format("the client's messages have version {}, the server's {}", version, kVersion),
+                        "use the same version of rdmanet on both nodes"}),
             deadline);
         return std::nullopt;
     }
@@ -53,7 +53,10 @@ Meeting::Meeting(const std::optional<IpAddress>& address, std::uint16_t port) {
     const IpAddress all_v4(base::Family::v4, 0);
     try {
         listen_on(address.value_or(all), port);
-    } catch (const SystemError&) {
+    } catch (const SystemError& error) {
+        if (error.errno_value() == EADDRNOTAVAIL && address)
+            throw base::Error(
+                fmt::format("{}: expected an address of this node, as `ip address` shows them", error.what()));
         if (address) throw;
         listen_on(all_v4, port); // this kernel has no IPv6
     }

@@ -136,14 +136,22 @@ void parse_results(const json::Document& message, Report& report) {
                                  .size = whole<unsigned>(root, "latencySize")};
 }
 
-std::string to_failure(const std::string& what, const std::string& cure) {
+std::string to_failure(const Failure& failure) {
     return Writer()
         .begin_object()
         .member("type", "failed")
-        .member("what", what)
-        .member("cure", cure)
+        .member("what", failure.what())
+        .member("cure", failure.cure())
+        .member("way", failure.suspect() == Suspect::way)
         .end_object()
         .to_text();
+}
+
+PeersFailure parse_failure(const json::Document& message) {
+    const Reader root = message.root();
+    const auto way = root.find("way");
+    return {root.at("what").string(), root.at("cure").string(),
+            way && way->boolean() ? Suspect::way : Suspect::unknown};
 }
 
 std::string to_signal(std::string_view type) {

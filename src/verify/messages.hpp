@@ -1,6 +1,7 @@
 // The messages of the two ends to each other: JSON, one line each.
 #pragma once
 
+#include "failure.hpp"
 #include "queue_address.hpp"
 
 #include <rdmanet/json/reader.hpp>
@@ -30,7 +31,9 @@ struct End {
 [[nodiscard]] std::string to_results(const Report& report);
 void parse_results(const json::Document& message, Report& report);
 
-[[nodiscard]] std::string to_failure(const std::string& what, const std::string& cure);
+[[nodiscard]] std::string to_failure(const Failure& failure);
+/// Throws base::Error.
+[[nodiscard]] PeersFailure parse_failure(const json::Document& message);
 /// A message without content.
 [[nodiscard]] std::string to_signal(std::string_view type);
 

@@ -20,16 +20,15 @@ std::optional<base::IpAddress> address_on(kernel::Socket& socket, unsigned ifind
 
 } // namespace
 
-base::IpAddress find_own_address() {
+std::optional<base::IpAddress> find_own_address() {
     kernel::Socket socket = kernel::Socket::open(kernel::Protocol::route, base::Deadline::in(kSocketPatience));
     for (const base::Family family : {base::Family::v4, base::Family::v6})
         if (const auto route = kernel::find_default_route(socket, family))
-            if (const auto address = address_on(socket, route->ifindex)) return *address;
+            if (const auto address = address_on(socket, route->ifindex)) return address;
     for (const kernel::Link& link : kernel::list_links(socket))
         if (link.is_up() && (link.flags & IFF_LOOPBACK) == 0)
-            if (const auto address = address_on(socket, link.ifindex)) return *address;
-    constexpr std::uint32_t kLoopback = 0x7f000001;
-    return {base::Family::v4, kLoopback};
+            if (const auto address = address_on(socket, link.ifindex)) return address;
+    return std::nullopt;
 }
 
 } // namespace rdmanet::verify

@@ -63,14 +63,27 @@ Peer Peer::parse(std::string_view text) {
     std::string host = parse_host(text.substr(0, colon));
     const auto port = base::parse_integer<std::uint16_t>(text.substr(std::min(colon + 1, text.size())));
     if (host.empty() || !port || *port == 0)
-        throw base::Error(fmt::format("--peer {}: expected an address or a name, and a port that `rdmanet verify "
-                                      "--server` prints, like 192.0.2.7:18515, [2001:db8::7]:18515 or node-2:18515",
+        throw base::Error(fmt::format("--peer {}: expected HOST:PORT as `rdmanet verify --server` prints it, "
+                                      "like 192.0.2.7:18515, [2001:db8::7]:18515 or node-2:18515",
                                       base::quoted(text)));
     return {.host = std::move(host), .port = *port};
 }
 
 std::string Peer::to_string() const {
     return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+}
+
+IpAddress find_listen_address(const std::string& host, const base::Deadline& deadline) {
+    if (const auto address = IpAddress::parse(host)) return *address;
+    if (!is_name(host))
+        throw base::Error(
+            fmt::format("--listen {}: expected an address of this node, or its name", base::quoted(host)));
+    try {
+        return http::list_addresses_of(host, deadline).front();
+    } catch (const base::Error& error) {
+        throw base::Error(
+            fmt::format("--listen {}: {}: give an address of this node", base::quoted(host), error.what()));
+    }
 }
 
 UniqueFd meet(const Peer& peer, std::string_view token, const base::Deadline& deadline) {

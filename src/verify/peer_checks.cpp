@@ -12,6 +12,18 @@ namespace {
 
 constexpr std::chrono::seconds kKernelPatience{10};
 
+/// An end with both families tests with IPv4, so the end that tests with IPv6 has no GID of an IPv4 address.
+void describe_families(const Endpoint& v6, const Endpoint& v4, Check& check) {
+    check.what =
+        fmt::format("{} has no GID of an IPv4 address, only of {}; {} has one of {}", v6, *v6.address, v4, *v4.address);
+    check.cure =
+        v6.address->is_link_local()
+            ? fmt::format("delete the pod {} if it has lost its address, else give its network an IPv4 range", v6.pod)
+            : fmt::format("give both networks addresses of one family: {} needs an IPv4 range, or {} an IPv6 "
+                          "range alone",
+                          v6, v4);
+}
+
 Check check_kind(const Endpoint& here, const Endpoint& peer) {
     Check check{.id = "peer", .subject = here.to_string(), .what = fmt::format("{} on {}", peer, peer.node)};
     if (here.is_infiniband != peer.is_infiniband) {
@@ -22,8 +34,7 @@ Check check_kind(const Endpoint& here, const Endpoint& peer) {
     } else if (!here.is_infiniband && here.address && peer.address &&
                here.address->family() != peer.address->family()) {
         check.outcome = Outcome::failure;
-        check.what = fmt::format("the GIDs are of {} and of {}", *here.address, *peer.address);
-        check.cure = "give both networks addresses of one family";
+        describe_families(here.address->is_v4() ? peer : here, here.address->is_v4() ? here : peer, check);
     } else if (!here.is_infiniband && here.address == peer.address && !here.is_same_as(peer)) {
         check.outcome = Outcome::failure;
         check.what = fmt::format("{} and {} have the same address {}", here, peer, *here.address);

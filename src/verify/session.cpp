@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace rdmanet::verify {
@@ -34,12 +35,12 @@ public:
         } catch (const PeersFailure& failure) {
             report_.cause = Cause{.stage = stage_,
                                   .what = fmt::format("the other end reports: {}", failure.what()),
-                                  .cure = failure.cure()};
+                                  .cure = cure_of(failure)};
         } catch (const Failure& failure) {
-            report_.cause = Cause{.stage = stage_, .what = failure.what(), .cure = failure.cure()};
-            tell_peer(*report_.cause);
+            report_.cause = Cause{.stage = stage_, .what = failure.what(), .cure = cure_of(failure)};
+            tell_peer({failure.what(), report_.cause->cure, failure.suspect()});
         } catch (const base::Error& error) {
-            tell_peer({.stage = stage_, .what = error.what(), .cure = "look at the other end"});
+            tell_peer({error.what(), "look at the other end"});
             throw;
         }
         return std::move(report_);
@@ -67,6 +68,16 @@ private:
             serve(connection, watch);
     }
 
+    /// If packets do not arrive, what a check has warned of is the likely reason.
+    [[nodiscard]] std::string cure_of(const Failure& failure) const {
+        if (failure.suspect() == Suspect::way)
+            for (const Check& each : report_.checks)
+                if (each.outcome == Outcome::warning)
+                    return fmt::format("first mend what the warning {} of {} says: {}", each.id, each.subject,
+                                       each.cure);
+        return failure.cure();
+    }
+
     void begin(const char* stage, const char* what) {
         stage_ = stage;
         options_.progress(what);
@@ -87,7 +98,10 @@ private:
 
     void check(const Endpoint& peer) {
         for (Check& each : check_peer(report_.here, peer)) {
-            if (each.outcome == Outcome::failure) throw Failure(each.what, each.cure);
+            if (each.outcome == Outcome::failure) {
+                stage_ = each.id;
+                throw Failure(each.what, each.cure);
+            }
             report_.checks.push_back(std::move(each));
         }
     }
@@ -130,9 +144,9 @@ private:
         channel_.send(to_signal("end of test"), deadline_);
     }
 
-    void tell_peer(const Cause& cause) noexcept {
+    void tell_peer(const Failure& failure) noexcept {
         try {
-            channel_.send(to_failure(cause.what, cause.cure), deadline_.at_most(std::chrono::seconds{1}));
+            channel_.send(to_failure(failure), deadline_.at_most(std::chrono::seconds{1}));
         } catch (const std::exception&) { // it sees the end of the stream
         }
     }
@@ -141,7 +155,7 @@ private:
     const base::Deadline deadline_;
     Channel channel_;
     Report report_;
-    const char* stage_ = "control";
+    std::string stage_ = "control";
 };
 
 } // namespace

@@ -36,7 +36,8 @@ private:
         if (deadline_.passed())
             throw Failure("no packet of the other end has come in time",
                           "`ping` the other pod's address, check VLAN and MTU of the switches, or give more time with "
-                          "`--seconds`");
+                          "`--seconds`",
+                          Suspect::way);
         return true;
     }
 

@@ -235,7 +235,7 @@ TEST_CASE("pods on IPoIB children prove RDMA over InfiniBand in their partition"
 
     pair.attach("0x8001", "0x8002");
     CHECK_THAT(faults("shop/till shop/desk"),
-               Names("failure control: shop/till net1 is in partition 0x8001, and shop/desk net1 in 0x8002",
+               Names("failure partition: shop/till net1 is in partition 0x8001, and shop/desk net1 in 0x8002",
                      "the same \"pkey\"", "2"));
     CHECK(pair.detach() == "");
     pair.attach("0xffff", "0xffff");
@@ -347,6 +347,62 @@ TEST_CASE("what keeps packets from the other pod is named", "[verify][sriov]") {
     CHECK(pair.end() == "");
 }
 
+TEST_CASE("a lost packet is blamed on the route that a warning names", "[verify][sriov]") {
+    NEEDS_VFS();
+    const VfPair pair;
+    const std::string lose = concat("/sys/kernel/debug/simrnic/", pair.vfs.pf(), "/rdma_lose_every");
+    shell(concat("echo 1 >", lose,
+                 "; ip -n till link add way type dummy; ip -n till link set way up; "
+                 "ip -n till route add 10.71.0.2/32 dev way"));
+    CHECK_THAT(faults("shop/till shop/desk"),
+               Names("warning route", "failure ping", "no packet",
+                     "first mend what the warning route of shop/till net1 says: add a route", "2") &&
+                   !Contains("VLAN"));
+    shell(concat("ip -n till link del way; echo 0 >", lose));
+    CHECK(faults("shop/till shop/desk") == "0\n");
+    CHECK(pair.end() == "");
+}
+
+TEST_CASE("a pod that has lost its address is named, and what it lost", "[verify][sriov]") {
+    NEEDS_VFS();
+    const VfPair pair;
+    shell("ip -n till addr del 10.71.0.1/24 dev net1");
+    const std::string found = faults("shop/till shop/desk");
+    CHECK_THAT(found, Names("warning addresses: net1 has lost 10.71.0.1, which rdmanet gave it", "delete the pod",
+                            "failure peer: shop/till net1 has no GID of an IPv4 address, only of fe80:...",
+                            "shop/desk net1 has one of 10.71.0.2", "delete the pod shop/till", "2"));
+    // Whichever end it is.
+    CHECK_THAT(faults("shop/desk shop/till"), Names("failure peer: shop/till net1 has no GID of an IPv4 address"));
+    shell("ip -n till addr flush dev net1");
+    CHECK_THAT(faults("shop/till"), Names("failure addresses: net1 has lost 10.71.0.1", "delete the pod", "2"));
+    // The packets' MTU is not known yet.
+    CHECK(values("shop/till", ".here.mtu") == "0\n");
+    CHECK(pair.end() == "");
+}
+
+TEST_CASE("a node without an address says so to who would call it", "[verify][sriov]") {
+    NEEDS_VFS();
+    const VfPair pair;
+    const auto command = [&](const std::string& options) {
+        Background server("server", concat("--server shop/till ", options));
+        server.wait_for("run this on the other node");
+        const std::string printed = server.invitation("shop/desk") + shell("cat /tmp/server.err");
+        server.send("TERM");
+        CHECK(server.status() == "143");
+        return printed;
+    };
+    shell("ip link set lo up");
+    CHECK_THAT(command(""), Names("--peer 127.0.0.1:...", "no address", "replace 127.0.0.1", "`--listen`"));
+    CHECK_THAT(command("--listen localhost"), Names("--peer 127.0.0.1:...") && !Contains("no address"));
+    shell("ip link add way type dummy; ip addr add 192.0.2.7/24 dev way; ip link set way up");
+    CHECK_THAT(command(""), Names("--peer 192.0.2.7:...") && !Contains("no address"));
+    CHECK_THAT(command("--listen 0.0.0.0"), Names("--peer 192.0.2.7:..."));
+    shell("ip link del way");
+    CHECK_THAT(verify("--server shop/till --listen 192.0.2.8"), Catch::EndsWith("3\n"));
+    CHECK_THAT(shell("cat /tmp/verify.err"), Names("listen on 192.0.2.8:0...", "`ip address`"));
+    CHECK(pair.end() == "");
+}
+
 TEST_CASE("a test ends when its other end is killed", "[verify][sriov]") {
     NEEDS_VFS();
     const VfPair pair;
@@ -390,11 +446,23 @@ TEST_CASE("verify itself fails with exit status 3", "[verify]") {
     CHECK_THAT(failure("a/b --peer 127.0.0.1:1"), Names("--token", "3"));
     CHECK_THAT(failure("a/b --server --peer 127.0.0.1:1"), Names("--server", "--peer", "3"));
     CHECK_THAT(failure("a/b c/d --server"), Names("2 pods", "3"));
+    // Options of another form of the command are refused before the pod is looked for.
+    CHECK_THAT(failure("a/b --listen 192.0.2.7 --port 5"), Names("--listen without --server", "3"));
+    CHECK_THAT(failure("a/b --port 5"), Names("--port without --server", "3"));
+    CHECK_THAT(failure("a/b c/d --wait 9"), Names("--wait without --server", "3"));
+    CHECK_THAT(failure("a/b --token abc"), Names("--token without --peer", "`--peer HOST:PORT`", "3"));
+    CHECK_THAT(failure("a/b c/d --token abc"), Names("--token without --peer", "3"));
+    CHECK_THAT(failure("a/b --peer ''"), Names("--peer", "expected a text", "3"));
+    for (const char* peer : {"worker:", "10.0.0.1", "nowhere"})
+        CHECK_THAT(failure(concat("a/b --token x --peer ", peer)),
+                   Names(concat("--peer \"", peer, "\": expected HOST:PORT"), "3") && !Contains("a/b"));
+    CHECK_THAT(failure("a/b --server --listen 'no de'"), Names("--listen \"no de\"", "address of this node", "3"));
+    CHECK_THAT(failure("a/b --server --listen localhost"), Names("a/b", "3") && !Contains("--listen"));
     CHECK_THAT(failure("a/b --seconds 0"), Names("--seconds", "3"));
     CHECK_THAT(failure("a/b --interface net1 --interface net2"), Names("2 times --interface", "1 pod", "3"));
     CHECK_THAT(failure("--no-such-option a/b"), Names("--no-such-option", "3"));
     const Pod pod("pod");
-    CHECK_THAT(failure("/run/netns/pod --peer nowhere --token x"), Names("no interface", "2"));
+    CHECK_THAT(failure("/run/netns/pod --peer 127.0.0.1:1 --token x"), Names("no interface", "2"));
 }
 
 } // namespace rdmanet::test

@@ -103,6 +103,7 @@ struct Interface {
     std::vector<kernel::PkeyEntry> pkeys; // those of its InfiniBand port
     std::vector<std::string> files;       // in /dev/infiniband
     std::string network;                  // of rdmanet; empty if something else attached it
+    std::vector<base::IpAddress> lost;    // addresses in rdmanet's record that the interface no longer has
 };
 
 struct Inventory {

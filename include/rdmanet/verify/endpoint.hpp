@@ -27,7 +27,7 @@ struct Endpoint {
     unsigned gid_index = 0;            // of the address, or of the InfiniBand port's GID
     std::optional<std::uint16_t> pkey; // InfiniBand: the partition, with the membership of the port
     std::uint16_t pkey_index = 0;      // in the table of the port
-    unsigned mtu = 0;                  // bytes; the interface's first, the RDMA port's once it is open
+    unsigned mtu = 0;                  // bytes that a packet of RDMA carries; 0 until the test opens the port
     double rate = 0;                   // Gb/s of the port; 0 if the kernel does not say
 
     /// "default/web net1".

@@ -42,8 +42,12 @@ private:
 };
 
 /// An address of this network namespace that other nodes probably reach: that of the interface with the default route,
-/// else the first one of an interface that is up, else 127.0.0.1. Throws base::Error.
-[[nodiscard]] base::IpAddress find_own_address();
+/// else the first one of an interface that is up. nullopt if there are only loopback and link-local ones. Throws
+/// base::Error.
+[[nodiscard]] std::optional<base::IpAddress> find_own_address();
+
+/// What --listen names: an address, or a name, which is looked up. Throws base::Error.
+[[nodiscard]] base::IpAddress find_listen_address(const std::string& host, const base::Deadline& deadline);
 
 struct Peer {
     std::string host; // an address, or a name that is looked up when it is needed

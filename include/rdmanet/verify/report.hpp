@@ -47,7 +47,7 @@ struct Latency {
 
 /// What ended the test.
 struct Cause {
-    std::string stage; // "connect", "ping", "bandwidth", "latency", "control"
+    std::string stage; // "control", "connect", "ping", "bandwidth", "latency", or the check that failed: "peer"
     std::string what;
     std::string cure;
 };

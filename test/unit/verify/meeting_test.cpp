@@ -125,6 +125,20 @@ TEST_CASE("tokens differ, and are compared as a whole") {
     CHECK_FALSE(is_same_token("abcd", "abc"));
 }
 
+TEST_CASE("a server listens on an address or a name of its node") {
+    CHECK(find_listen_address("192.0.2.7", long_from_now()).to_string() == "192.0.2.7");
+    CHECK(find_listen_address("fd00::7", long_from_now()).to_string() == "fd00::7");
+    const std::string local = find_listen_address("localhost", long_from_now()).to_string();
+    CHECK((local == "127.0.0.1" || local == "::1"));
+    for (const char* wrong : {"no de", "[::1]", "no-such.invalid"}) {
+        INFO(wrong);
+        CHECK_THROWS_WITH(find_listen_address(wrong, base::Deadline::in(100ms)),
+                          Contains("--listen") && Contains("address of this node"));
+    }
+    CHECK_THROWS_WITH(Meeting(base::IpAddress::parse("192.0.2.7"), 0),
+                      Contains("192.0.2.7:0") && Contains("`ip address`"));
+}
+
 TEST_CASE("a peer is an address or a name, and a port") {
     CHECK(Peer::parse("192.0.2.7:18515").to_string() == "192.0.2.7:18515");
     CHECK(Peer::parse("[2001:db8::7]:1").to_string() == "[2001:db8::7]:1");
@@ -132,6 +146,7 @@ TEST_CASE("a peer is an address or a name, and a port") {
     for (const char* wrong : {"", "192.0.2.7", "192.0.2.7:", "192.0.2.7:0", "192.0.2.7:65536", ":1", "[node]:1",
                               "no de:1", "node", "2001:db8::7:1", "[]:1"}) {
         INFO(wrong);
-        CHECK_THROWS_WITH(Peer::parse(wrong), Contains("--peer") && Contains("192.0.2.7:18515"));
+        CHECK_THROWS_WITH(Peer::parse(wrong),
+                          Contains("--peer") && Contains("HOST:PORT") && Contains("192.0.2.7:18515"));
     }
 }
