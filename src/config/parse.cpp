@@ -305,7 +305,7 @@ bool is_rdma_only(const cni::NetConf& conf) {
     return attach && attach->is_string() && base::equals_ignoring_case(attach->string(), "rdma");
 }
 
-IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings) {
+IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings, const std::string& root) {
     if (!conf.ipam_type) {
         const auto ipam = conf.document.root().find("ipam");
         if (ipam && !ipam->members().empty())
@@ -314,7 +314,7 @@ IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnin
         return NoIpam{};
     }
     if (*conf.ipam_type != kPluginName) return DelegatedIpam{*conf.ipam_type};
-    ipam::Config config = ipam::parse_config(conf.document.root().at("ipam"));
+    ipam::Config config = ipam::parse_config(conf.document.root().at("ipam"), root);
     warnings.insert(warnings.end(), config.warnings.begin(), config.warnings.end());
     return config;
 }
@@ -336,7 +336,7 @@ void require_sound(const IpamChoice& ipam) {
         throw json::ValueError(*own->fault);
 }
 
-Config parse_config(const cni::NetConf& conf) try {
+Config parse_config(const cni::NetConf& conf, const std::string& node_root) try {
     const Reader root = conf.document.root();
     Config config;
     switch (parse_kind(root)) {
@@ -371,7 +371,7 @@ Config parse_config(const cni::NetConf& conf) try {
                    "cannot be combined with \"linkInContainer\", because this version does not look for the RDMA "
                    "device of a parent in the pod: remove one of the two");
     require_capabilities(root);
-    config.ipam = parse_ipam(conf, config.warnings);
+    config.ipam = parse_ipam(conf, config.warnings, node_root);
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) config.useless_keys.append(own->useless_keys);
     config.log = parse_log_target(conf);
     return config;

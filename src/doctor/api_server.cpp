@@ -37,29 +37,42 @@ void ApiServer::read_kubeconfigs() {
         try {
             users_.emplace_back(kube::read_kubeconfig(path), kLimits);
         } catch (const base::Error& error) {
-            trouble_ = error.what();
+            add_trouble(error.what());
         }
     }
     if (users_.empty() && trouble_.empty())
         trouble_ = "neither Multus nor rdmanet has a kubeconfig in /etc/cni/net.d: name one with --kubeconfig";
 }
 
-/// After a server that gave no answer nobody is asked any more: the next check would wait as long.
-kube::Outcome ApiServer::ask(kube::Api& user, const std::string& path) try {
-    return user.get(path, base::Deadline::in(kLimits.request));
-} catch (const http::TransportError& error) {
-    trouble_ = error.what();
-    users_.clear();
-    throw;
+void ApiServer::add_trouble(const std::string& text) {
+    trouble_ += fmt::format("{}{}", trouble_.empty() ? "" : ", and ", text);
+}
+
+/// nullopt if there is no answer. Who got none is not asked again. A server that says nothing is asked for nobody: that
+/// would wait as long. Other troubles may be of this kubeconfig alone, such as a CA that has been replaced.
+std::optional<kube::Outcome> ApiServer::ask(User& user, const std::string& path) {
+    const auto deadline = base::Deadline::in(kLimits.request);
+    try {
+        return user.api.get(path, deadline);
+    } catch (const http::TransportError& error) {
+        add_trouble(error.what());
+        const bool took_long = error.was_silent() || deadline.passed();
+        for (User& other : users_)
+            if (took_long && other.api.server() == user.api.server()) other.is_usable = false;
+        user.is_usable = false;
+        return std::nullopt;
+    }
 }
 
 std::optional<json::Document> ApiServer::get(const std::string& path) {
     if (!has_read_) read_kubeconfigs();
     std::string refusal;
-    for (kube::Api& user : users_) {
-        kube::Outcome outcome = ask(user, path);
-        if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(object->content);
-        const auto& refused = std::get<kube::Refused>(outcome);
+    for (User& user : users_) {
+        if (!user.is_usable) continue;
+        auto outcome = ask(user, path);
+        if (!outcome) continue;
+        if (auto* object = std::get_if<kube::Object>(&*outcome)) return std::move(object->content);
+        const auto& refused = std::get<kube::Refused>(*outcome);
         if (refused.why == kube::Refusal::not_found) return std::nullopt;
         if (!is_about_rights(refused)) throw base::Error(refused.message);
         if (refusal.empty())

@@ -17,8 +17,8 @@ public:
     /// and of rdmanet are tried in turn, because each may do what the other may not.
     ApiServer(std::string root, std::string kubeconfig) : root_(std::move(root)), kubeconfig_(std::move(kubeconfig)) {}
 
-    /// An object, or a list; nullopt if the server does not have it. Waits for the server for one and a half seconds at
-    /// most, and asks one that gave no answer only once. Throws base::Error: there is no kubeconfig, the server gives no
+    /// An object, or a list; nullopt if the server does not have it. Waits for a server for one and a half seconds at
+    /// most, and asks one that said nothing only once. Throws base::Error: there is no kubeconfig, no server gives an
     /// answer, or it refuses.
     [[nodiscard]] std::optional<json::Document> get(const std::string& path);
 
@@ -27,14 +27,22 @@ public:
     [[nodiscard]] std::string node_name() const;
 
 private:
+    struct User {
+        User(kube::Access access, http::Limits limits) : api(std::move(access), limits) {}
+
+        kube::Api api;
+        bool is_usable = true;
+    };
+
     void read_kubeconfigs();
-    [[nodiscard]] kube::Outcome ask(kube::Api& user, const std::string& path);
+    [[nodiscard]] std::optional<kube::Outcome> ask(User& user, const std::string& path);
+    void add_trouble(const std::string& text);
 
     std::string root_;
     std::string kubeconfig_;
     bool has_read_ = false;
-    std::deque<kube::Api> users_; // not a vector: they cannot be moved
-    std::string trouble_;         // why nobody is there to ask
+    std::deque<User> users_; // not a vector: they cannot be moved
+    std::string trouble_;    // why nobody is there to ask
 };
 
 } // namespace rdmanet::doctor

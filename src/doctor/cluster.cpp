@@ -30,7 +30,7 @@ std::string first_plugin_of(const std::string& file) try {
 void check_multus(const Context& context, Findings& found) {
     std::string first;
     for (const std::string& name : names_in(context.path(kConfigurations))) {
-        if (!name.ends_with(".conf") && !name.ends_with(".conflist") && !name.ends_with(".json")) continue;
+        if (!is_configuration(name)) continue;
         if (first.empty()) first = name;
         const std::string type = first_plugin_of(context.path(fmt::format("{}/{}", kConfigurations, name)));
         if (type != "multus" && type != "multus-shim") continue;

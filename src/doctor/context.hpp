@@ -58,6 +58,12 @@ public:
             std::count_if(all_.begin(), all_.end(), [&](const Finding& each) { return each.check == check; }));
     }
 
+    /// Whether a check has found more than what is worth knowing.
+    [[nodiscard]] bool has_warned(std::string_view check) const {
+        return std::any_of(all_.begin(), all_.end(),
+                           [&](const Finding& each) { return each.check == check && each.severity != Severity::info; });
+    }
+
 private:
     void add(Severity severity, const std::string& subject, const std::string& what, const std::string& cure) {
         all_.push_back(

@@ -57,7 +57,6 @@ constexpr const char* kLookAtPlugin =
 /// it.
 void check_resources(const Context& context, Findings& found) {
     const auto& resources = context.kubelet.devices().resources;
-    const std::string works = rdma_works(context.inventory) ? "RDMA works on this node, but " : "";
     bool any = false;
     std::vector<std::string> names;
     for (const auto& [resource, ids] : resources) {
@@ -73,14 +72,18 @@ void check_resources(const Context& context, Findings& found) {
         else
             found.info("", what); // KubeVirt registers resources of hardware that a node need not have
     }
+    if (any || !rdma_works(context.inventory)) return; // without RDMA a node has nothing for such a plugin
     if (resources.empty())
         found.warning("",
-                      fmt::format("{}no device plugin has registered a resource with the kubelet of this node", works),
+                      "RDMA works on this node, but no device plugin has registered a resource with the kubelet of "
+                      "this node",
                       kLookAtPlugin);
-    else if (!any && !works.empty())
-        found.warning(
-            "", fmt::format("{}none of the resources of its kubelet has network devices: {}", works, base::join(names)),
-            kLookAtPlugin);
+    else
+        found.warning("",
+                      fmt::format("RDMA works on this node, but none of the resources of its kubelet has network "
+                                  "devices: {}",
+                                  base::join(names)),
+                      kLookAtPlugin);
 }
 
 /// The pod that has a device in its network namespace, if its name or UID is known.

@@ -25,6 +25,10 @@ std::vector<std::string> lines_in(const std::string& content) {
 
 } // namespace
 
+bool is_configuration(const std::string& name) {
+    return name.ends_with(".conf") || name.ends_with(".conflist") || name.ends_with(".json");
+}
+
 bool exists(const std::string& path) {
     return ::access(path.c_str(), F_OK) == 0;
 }

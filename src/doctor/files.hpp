@@ -12,6 +12,8 @@ using inventory::line_of;
 using inventory::link_target_of;
 using inventory::names_in;
 
+/// Whether runtimes take a file of this name for a network configuration (libcni, ConfFiles()).
+[[nodiscard]] bool is_configuration(const std::string& name);
 [[nodiscard]] bool exists(const std::string& path);
 /// At most 256 KiB; empty if the file is absent or must not be read.
 [[nodiscard]] std::string content_of(const std::string& path);

@@ -22,6 +22,8 @@ namespace {
 /// (pkg/kubelet/cm/devicemanager/checkpoint). Its lists of registered devices have the healthy ones only.
 constexpr std::string_view kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 
+constexpr std::string_view kFolder = "/var/lib/kubelet/";
+
 void take_registered(const json::Reader& data, KubeletDevices& all) {
     const auto registered = data.find("RegisteredDevices");
     if (!registered) return;
@@ -87,6 +89,15 @@ std::string try_to(Read read) try {
     return error.what();
 }
 
+/// In a container the kubelet's files are below `root`. Messages name them as the host does.
+std::string as_on_host(std::string text, const std::string& root) {
+    if (root.empty()) return text;
+    const std::string seen = fmt::format("{}{}", root, kFolder);
+    for (std::size_t at = text.find(seen); at != std::string::npos; at = text.find(seen, at))
+        text.erase(at, root.size());
+    return text;
+}
+
 } // namespace
 
 const KubeletDevices& Kubelet::devices() {
@@ -99,8 +110,10 @@ const KubeletDevices& Kubelet::devices() {
         const std::string of_resources = try_to([&] { ask_for_resources(socket, deadline, all); });
         const std::string of_pods = try_to([&] { ask_for_allocations(socket, deadline, all); });
         if (of_file.empty() || (of_resources.empty() && of_pods.empty())) return devices_.emplace(std::move(all));
-        trouble_ = exists(socket) ? fmt::format("{}, and {}", of_file, of_resources.empty() ? of_pods : of_resources)
-                                  : fmt::format("{}, and no socket {}", of_file, podresources::kSocket);
+        const std::string of_socket = of_resources.empty() ? of_pods : of_resources;
+        trouble_ = as_on_host(exists(socket) ? fmt::format("{}, and {}", of_file, of_socket)
+                                             : fmt::format("{}, and no socket {}", of_file, podresources::kSocket),
+                              root_);
     }
     throw base::Error(trouble_);
 }

@@ -15,10 +15,6 @@ namespace {
 constexpr const char* kFolders[] = {"/etc/cni/net.d", "/etc/cni/multus/net.d"};
 constexpr const char* kDefinitions = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions";
 
-bool is_configuration(const std::string& file) {
-    return file.ends_with(".conf") || file.ends_with(".conflist") || file.ends_with(".json");
-}
-
 /// The networks that do not declare what a pod may ask for. Most are meant so: one finding for all of them.
 class Undeclared {
 public:

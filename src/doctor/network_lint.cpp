@@ -90,13 +90,15 @@ void examine_resource(const Network& network, const config::Config& config, cons
     if (!network.is_definition) return;
     if (!network.resource) {
         if (needs_device(config))
-            found.failure(
+            found.warning(
                 network.place,
                 fmt::format("each pod needs a device (\"attach\": \"{}\"), and the definition has no annotation "
-                            "k8s.v1.cni.cncf.io/resourceName, so every ADD fails",
+                            "k8s.v1.cni.cncf.io/resourceName, so ADD fails unless the device comes another way "
+                            "(runtimeConfig, CNI_ARGS, or dynamic resource allocation)",
                             config.kind()),
-                fmt::format("run `kubectl annotate -n {} net-attach-def {} k8s.v1.cni.cncf.io/resourceName=` "
-                            "with the resource of the device plugin, which `kubectl describe node` shows",
+                fmt::format("run `kubectl annotate -n {} net-attach-def {} "
+                            "k8s.v1.cni.cncf.io/resourceName=RESOURCE`, where RESOURCE is that of the device plugin: "
+                            "`kubectl describe node` shows it under Allocatable",
                             network.place.substr(0, network.place.find('/')), network.name));
         return;
     }
@@ -147,10 +149,10 @@ std::vector<std::string> examine_entry(const Network& network, const std::string
     const cni::NetConf conf = cni::parse_net_conf(text, cni::Strictness::strict);
     if (config::is_ipam_only(conf)) {
         std::vector<std::string> warnings;
-        config::require_sound(config::parse_ipam(conf, warnings));
+        config::require_sound(config::parse_ipam(conf, warnings, context.root));
         return {};
     }
-    const config::Config config = config::parse_config(conf);
+    const config::Config config = config::parse_config(conf, context.root);
     config::require_sound(config.ipam);
     for (const std::string& key : config.useless_keys.unknown)
         found.warning(network.place, fmt::format("unknown key {}", key), "correct or remove it");

@@ -27,13 +27,15 @@ struct Taint {
 };
 
 /// The DaemonSet controller gives tolerations of these to all its pods (kubernetes, pkg/controller/daemon/util,
-/// AddOrUpdateDaemonPodTolerations()). PreferNoSchedule keeps nobody away.
+/// AddOrUpdateDaemonPodTolerations()); that of network-unavailable only to pods in the host's network, where device
+/// plugins for RDMA run. PreferNoSchedule keeps nobody away.
 bool keeps_daemons_away(const Taint& taint) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return false;
     const bool executes = taint.effect == "NoExecute";
     constexpr const char* kNoExecute[] = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"};
     constexpr const char* kNoSchedule[] = {"node.kubernetes.io/disk-pressure", "node.kubernetes.io/memory-pressure",
-                                           "node.kubernetes.io/pid-pressure", "node.kubernetes.io/unschedulable"};
+                                           "node.kubernetes.io/network-unavailable", "node.kubernetes.io/pid-pressure",
+                                           "node.kubernetes.io/unschedulable"};
     const auto is_key = [&](const char* key) { return taint.key == key; };
     return executes ? std::none_of(std::begin(kNoExecute), std::end(kNoExecute), is_key)
                     : std::none_of(std::begin(kNoSchedule), std::end(kNoSchedule), is_key);
@@ -83,7 +85,7 @@ void check_taints(const Context& context, Findings& found) {
                         "spec.nodeName={}`; if a taint keeps it away, add a toleration to \"tolerations\" of "
                         "NicClusterPolicy",
                         name));
-    const bool lacks_resources = found.count_of("resources") != 0;
+    const bool lacks_resources = found.has_warned("resources");
     for (const Taint& taint : list_taints(node->root())) {
         if (!keeps_daemons_away(taint)) continue;
         const std::string what =

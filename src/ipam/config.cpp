@@ -179,7 +179,7 @@ std::vector<StaticAddress> parse_addresses(const json::Reader& ipam, const Commo
     return addresses;
 }
 
-void parse_members(const json::Reader& ipam, Config& config) {
+void parse_members(const json::Reader& ipam, const std::string& root, Config& config) {
     const Common common = parse_common(ipam);
     config.routes = parse_routes(ipam, config.warnings);
     Remarks remarks;
@@ -193,12 +193,12 @@ void parse_members(const json::Reader& ipam, Config& config) {
     config.dns = parse_dns(ipam);
     if (const auto cooldown = ipam.find("cooldown"))
         config.cooldown = std::chrono::seconds(cooldown->integer(0, kMostCooldown));
-    choose_store(ipam, config);
+    choose_store(ipam, root, config);
 }
 
 } // namespace
 
-Config parse_config(const json::Reader& ipam) {
+Config parse_config(const json::Reader& ipam, const std::string& root) {
     ipam.expect_object();
     Config config;
     json::KeyWarnings keys;
@@ -206,7 +206,7 @@ Config parse_config(const json::Reader& ipam) {
     config.warnings = std::move(keys.texts);
     config.useless_keys = std::move(keys.useless);
     try {
-        parse_members(ipam, config);
+        parse_members(ipam, root, config);
     } catch (base::Error& error) {
         json::add_unknown_keys(error, config.useless_keys);
         throw;

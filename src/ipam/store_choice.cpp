@@ -279,9 +279,9 @@ std::string_view to_string(StoreKind kind) {
     return "node";
 }
 
-void choose_store(const json::Reader& ipam, Config& config) {
+void choose_store(const json::Reader& ipam, const std::string& root, Config& config) {
     require_no_slices(ipam);
-    const StoreKeys keys = read_store_keys(ipam);
+    const StoreKeys keys = read_store_keys(ipam, root);
     config.store = choice_of(keys, ipam, config.ranges);
     if (keys.etcd) config.store.etcd = keys.servers;
     require_no_slices(keys, config.store.kind);

@@ -106,13 +106,13 @@ StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
                            "it cannot be used: expected what a network has there in \"ipam\"");
 }
 
-StoreKeys keys_of_file(const json::Reader& ipam) {
+StoreKeys keys_of_file(const json::Reader& ipam, const std::string& root) {
     const auto named = find_text(ipam, "configuration_path");
     const std::string file = named ? named->string() : kNodeFile;
     if (!file.starts_with('/')) throw named->unexpected("the absolute path of a file on each node");
     std::optional<std::string> text;
     try {
-        text = base::read_named_file_if_exists(file, kLargestNodeFile);
+        text = base::read_named_file_if_exists(fmt::format("{}{}", root, file), kLargestNodeFile);
     } catch (const base::Error& error) {
         throw json::ValueError(named ? named->path() : file,
                                fmt::format("it cannot be read ({}): name a file, or remove the key", error.what()));
@@ -132,7 +132,7 @@ StoreKeys keys_of_file(const json::Reader& ipam) {
 
 NodeFile read_node_file() {
     const json::Document nothing = json::Document::parse("{}");
-    StoreKeys keys = keys_of_file(nothing.root());
+    StoreKeys keys = keys_of_file(nothing.root(), {});
     NodeFile file;
     if (keys.kubeconfig) file.kubeconfig = keys.kubeconfig->text;
     if (keys.etcd) file.etcd = std::move(keys.servers);
@@ -140,9 +140,9 @@ NodeFile read_node_file() {
     return file;
 }
 
-StoreKeys read_store_keys(const json::Reader& ipam) {
+StoreKeys read_store_keys(const json::Reader& ipam, const std::string& root) {
     StoreKeys keys = keys_in(ipam, EtcdSource::network);
-    StoreKeys of_file = keys_of_file(ipam);
+    StoreKeys of_file = keys_of_file(ipam, root);
     if (!keys.store) keys.store = std::move(of_file.store);
     if (!keys.kubernetes) keys.kubernetes = std::move(of_file.kubernetes);
     if (!keys.kubeconfig) keys.kubeconfig = std::move(of_file.kubeconfig);

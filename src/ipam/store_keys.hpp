@@ -40,7 +40,8 @@ struct StoreKeys {
 };
 
 /// The keys of the network, and for each that it lacks, that of the file: `configuration_path`, else kNodeFile. Throws
-/// json::ValueError, also for a file that the network names and that can't be read.
-[[nodiscard]] StoreKeys read_store_keys(const json::Reader& ipam);
+/// json::ValueError, also for a file that the network names and that can't be read. `root` is where the node's "/" is
+/// mounted, or empty; messages name files as the node does.
+[[nodiscard]] StoreKeys read_store_keys(const json::Reader& ipam, const std::string& root = {});
 
 } // namespace rdmanet::ipam

@@ -21,7 +21,7 @@ constexpr std::uint32_t kDeviceIds = 2;        // ContainerDevices
 
 /// Texts become parts of messages and of JSON.
 std::string text_of(std::string_view content) {
-    if (!base::is_printable_utf8(content)) throw MessageError("a text that is not UTF-8");
+    if (!base::is_printable_utf8(content)) throw MessageError("a text that is not UTF-8, or has control characters");
     return std::string(content);
 }
 

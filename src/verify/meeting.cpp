@@ -76,7 +76,8 @@ void Meeting::listen_on(const IpAddress& address, std::uint16_t port) {
 
 UniqueFd Meeting::wait_for_client(std::string_view token, const base::Deadline& deadline,
                                   const std::function<void(const std::string&)>& refused) const {
-    while (is_ready(fd_.get(), POLLIN, deadline)) {
+    // Strangers who come without end must not prolong the wait.
+    while (!deadline.passed() && is_ready(fd_.get(), POLLIN, deadline)) {
         UniqueFd client(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!client && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
             throw SystemError("accept a client", errno);

@@ -12,6 +12,7 @@
 #include <rdmanet/http/host.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -45,11 +46,19 @@ UniqueFd connect_to(const Peer& peer, const base::Deadline& deadline) {
     std::string failures;
     for (std::size_t at = 0; at < addresses.size(); ++at) {
         const base::SocketAddress to(addresses[at], peer.port);
-        UniqueFd fd = open_tcp(to);
-        const int error = connect_tcp(fd.get(), to, deadline.at_most(deadline.remaining() / (addresses.size() - at)));
-        if (error == 0) return fd;
+        std::string failure;
+        try {
+            UniqueFd fd = open_tcp(to);
+            const int error =
+                connect_tcp(fd.get(), to, deadline.at_most(deadline.remaining() / (addresses.size() - at)));
+            if (error == 0) return fd;
+            failure = base::errno_text(error);
+        } catch (const base::SystemError& error) {
+            if (error.errno_value() != EAFNOSUPPORT) throw;
+            failure = error.what(); // this node runs with ipv6.disable=1, and another address may do
+        }
         const std::string address = addresses.size() > 1 ? fmt::format("{}: ", addresses[at]) : std::string();
-        failures += fmt::format("{}{}{}", failures.empty() ? "" : ", ", address, base::errno_text(error));
+        failures += fmt::format("{}{}{}", failures.empty() ? "" : ", ", address, failure);
     }
     throw base::Error(fmt::format("connect to {}: {}: run `rdmanet verify --server NAMESPACE/POD` on the other node, "
                                   "and let TCP to that port through",

@@ -27,13 +27,16 @@ namespace {
 constexpr const char* kNeedsServer = "a Kubernetes API server (test/cluster/cluster.sh run)";
 constexpr const char* kWithVf = R"({"allocatable": {"example.com/sriov": ["0000:3b:00.2"]}, "pods": []})";
 constexpr const char* kWithoutResources = R"({"allocatable": {}, "pods": []})";
+constexpr const char* kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
+/// Its device plugin has ended. Without RDMA on this machine, a plugin that never registered is not missed.
+constexpr const char* kWithoutDevices = R"({"Data":{"RegisteredDevices":{"example.com/sriov":[]}}})";
 
 /// The files of a node with a name of its own. Processes and devices are the machine's.
 class Tree {
 public:
     Tree() : name_(concat("doctor-", ::getpid())), root_(concat("/tmp/", name_)) {
-        shell(concat("mkdir -p ", root_, "/etc/cni/net.d/multus.d ", root_,
-                     "/etc/cni/net.d/rdmanet.d && ln -s /proc /sys ", root_, " && echo ", name_, " >", root_,
+        shell(concat("mkdir -p ", root_, "/etc/cni/net.d/multus.d ", root_, "/etc/cni/net.d/rdmanet.d ", root_,
+                     "/var/lib/kubelet/device-plugins && ln -s /proc /sys ", root_, " && echo ", name_, " >", root_,
                      "/etc/hostname"));
     }
     Tree(const Tree&) = delete;
@@ -138,8 +141,9 @@ TEST_CASE("the doctor asks the kubelet's socket", "[doctor]") {
     CHECK_THAT(tree.says("resources"), Contains("not looked at: ") && Contains("no socket /var/lib/kubelet"));
     const Kubelet kubelet(tree.socket(), kWithVf);
     CHECK(tree.says("resources") == "");
+    tree.write(kCheckpoint, kWithoutDevices);
     kubelet.set(kWithoutResources);
-    CHECK_THAT(tree.says("resources"), Names("warning", "no device plugin has registered", "tolerations"));
+    CHECK_THAT(tree.says("resources"), Names("warning", "example.com/sriov has no healthy device", "tolerations"));
     kubelet.set(kWithVf);
     CHECK(tree.says("resources") == "");
 }
@@ -169,12 +173,14 @@ TEST_CASE("the doctor reads labels and taints of the Node object", "[cluster][do
     const std::string taint = R"({"spec":{"taints":[{"key":"dedicated","value":"hpc","effect":"NoSchedule"}]}})";
     const std::string none = R"({"spec":{"taints":null,"unschedulable":null}})";
     CHECK_THAT(tell("a taint, and the device plugin tolerates it", taint, none), Names("info", "toleration"));
+    tree.write(kCheckpoint, kWithoutDevices);
     kubelet.set(kWithoutResources);
     CHECK_THAT(tell("a taint, and no resource", taint, none), Names("warning", "toleration"));
     kubelet.set(kWithVf);
     CHECK_THAT(tell("`kubectl cordon`", R"({"spec":{"unschedulable":true}})", none),
                Names("info", concat("`kubectl uncordon ", tree.name(), "`")));
     node.patch(R"({"spec":{"taints":[{"key":"node.kubernetes.io/disk-pressure","effect":"NoSchedule"},)"
+               R"({"key":"node.kubernetes.io/network-unavailable","effect":"NoSchedule"},)"
                R"({"key":"a","effect":"PreferNoSchedule"}]}})");
     CHECK(tree.says("taints") == ""); // DaemonSets tolerate them
 }
@@ -208,7 +214,8 @@ TEST_CASE("the doctor examines NetworkAttachmentDefinitions", "[cluster][doctor]
     CHECK(says() == "");
     definition.set("", vf);
     CHECK_THAT(tell("a definition for VFs without an annotation"),
-               Names(concat("`kubectl annotate -n default net-attach-def ", tree.name())));
+               Names(concat("`kubectl annotate -n default net-attach-def ", tree.name()),
+                     "resourceName=RESOURCE`, where RESOURCE"));
     definition.set(R"("k8s.v1.cni.cncf.io/resourceName":"example.com/other")", vf);
     CHECK_THAT(tell("the plugin of its resource is on other nodes"), Names("info", "run here"));
     definition.set("", R"("master":"nobody0","capabilities":{"mac":true})");

@@ -127,8 +127,9 @@ struct Config {
     }
 };
 
-/// Throws json::ValueError naming the key, and CniError (unsupported field) for what this version cannot do.
-[[nodiscard]] Config parse_config(const cni::NetConf& conf);
+/// Throws json::ValueError naming the key, and CniError (unsupported field) for what this version cannot do. Files of
+/// the node are read below `root`: empty, or where the node's "/" is mounted.
+[[nodiscard]] Config parse_config(const cni::NetConf& conf, const std::string& root = {});
 
 /// Throws json::ValueError if there are keys without an effect and the network or its node refuses them. Only for
 /// calls that must not run with a wrong configuration.
@@ -137,8 +138,9 @@ void require_useful_keys(const json::UselessKeys& useless, bool network_is_stric
 /// it.
 void require_sound(const IpamChoice& ipam);
 
-/// Reads only "ipam", which is all that the stand-alone IPAM plugin needs.
-[[nodiscard]] IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings);
+/// Reads only "ipam", which is all that the stand-alone IPAM plugin needs. `root` is that of parse_config().
+[[nodiscard]] IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings,
+                                    const std::string& root = {});
 /// Whether the configuration names another plugin as its type and rdmanet as its IPAM. A configuration without a type
 /// is not one: a DEL that took it for one would leave the interface behind.
 [[nodiscard]] bool is_ipam_only(const cni::NetConf& conf);

@@ -99,8 +99,8 @@ struct Config {
 
 /// Throws json::ValueError with the path of the key for anything that cannot be meant. whereabouts finds most of
 /// these errors only when it allocates, or never. What whereabouts silently ignores is also ignored here, with a
-/// warning.
-[[nodiscard]] Config parse_config(const json::Reader& ipam);
+/// warning. Files of the node are read below `root`: empty, or where the node's "/" is mounted.
+[[nodiscard]] Config parse_config(const json::Reader& ipam, const std::string& root = {});
 
 /// The configuration of a network that names no store, with the one that it uses. `warnings` are those of the store
 /// alone. Throws json::ValueError for what that store has no place for.

@@ -97,7 +97,8 @@ TEST_CASE("a node whose RDMA does not work has another fault than its device plu
     const test::Kubelet kubelet(socket_of(machine), R"({"allocatable": {"nvidia.com/gpu": ["GPU-1"]}, "pods": []})");
     CHECK(machine.found_by("resources").empty());
     kubelet.set(R"({"allocatable": {}, "pods": []})");
-    CHECK_THAT(machine.found_by("resources"), Contains("| no device plugin has registered"));
+    CHECK(machine.found_by("resources").empty());
+    CHECK(machine.why_not("resources").empty());
 }
 
 TEST_CASE("the kubelet's socket says the names of pods") {
@@ -127,16 +128,18 @@ TEST_CASE("a pod that only its UID is known of is looked for in the kubelet's fi
     CHECK(node.found_by("allocations").empty());
 }
 
-TEST_CASE("a kubelet that says nothing costs two seconds, and its file is read") {
+TEST_CASE("a kubelet that says nothing is not waited for, and its file is read") {
     const WorkingMachine node;
     node.make(kFolder);
     node.write(kFile, checkpoint(R"("0000:3b:00.0")"));
+    // After ten minutes it ends the call with an error of gRPC: only the deadline is "no answer in time".
     const test::Kubelet kubelet(socket_of(node), R"({"silent": true})");
-    const auto begin = std::chrono::steady_clock::now();
-    CHECK(node.why_not("allocations").empty());
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(4));
     node.remove(kFile);
-    CHECK_THAT(node.why_not("allocations"), Contains("no answer in time"));
+    // The file and the socket are named as on the host.
+    CHECK_THAT(node.why_not("allocations"),
+               Contains("no answer in time") && Contains(", and /var/lib/kubelet/pod-re") && !Contains(node.root()));
+    node.write(kFile, checkpoint(R"("0000:3b:00.0")"));
+    CHECK(node.why_not("allocations").empty());
 }
 
 } // namespace rdmanet::doctor

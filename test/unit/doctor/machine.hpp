@@ -102,6 +102,14 @@ private:
     std::string root_;
 };
 
+/// For a server without TLS.
+inline std::string kubeconfig_for(const std::string& server, const std::string& token = "s3cret") {
+    return "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: \"" + server +
+           "\"}}]\nusers: [{name: u, user: {token: " + token +
+           "}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+           "current-context: x\n";
+}
+
 /// True if docs/doctor.md has this check with this fault and what the doctor says to it.
 inline bool is_documented(const std::string& check, const std::string& fault, const std::string& finding) {
     std::ostringstream page;

@@ -1,4 +1,6 @@
 // The client against gRPC's own server.
+#include "connection.hpp"
+
 #include <rdmanet/podresources/client.hpp>
 
 #include <rdmanet/base/unique_fd.hpp>
@@ -10,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -38,6 +41,15 @@ public:
 private:
     std::string path_;
 };
+
+base::UniqueFd bound_to(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path.c_str());
+    base::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    return fd;
+}
 
 base::Deadline soon() {
     return base::Deadline::in(std::chrono::seconds(30));
@@ -98,13 +110,25 @@ TEST_CASE("a kubelet that is not there, or says nothing, is an error before the 
     }
 
     fs::remove(folder.socket());
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, folder.socket().c_str());
-    const base::UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    REQUIRE(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    const base::UniqueFd listener = bound_to(folder.socket());
     CHECK_THROWS_WITH(list_pods(folder.socket(), soon()), Contains("connection refused"));
     REQUIRE(::listen(listener.get(), 1) == 0);
     CHECK_THROWS_WITH(list_pods(folder.socket(), base::Deadline::in(std::chrono::milliseconds(100))),
                       Contains("no answer in time"));
+}
+
+TEST_CASE("a kubelet that always has more to say does not prolong the call") {
+    const Folder folder;
+    const base::UniqueFd listener = bound_to(folder.socket());
+    REQUIRE(::listen(listener.get(), 2) == 0);
+    std::array<std::uint8_t, 4> bytes{};
+    for (const auto& [time, is_late] : {std::pair{std::chrono::seconds(30), false}, {std::chrono::seconds(0), true}}) {
+        const Connection connection(folder.socket(), base::Deadline::in(time));
+        const base::UniqueFd server(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        REQUIRE(::send(server.get(), "more", bytes.size(), MSG_NOSIGNAL) == 4);
+        if (is_late)
+            CHECK_THROWS_WITH(connection.receive(bytes), Contains("no answer in time"));
+        else
+            CHECK(connection.receive(bytes) == bytes.size());
+    }
 }

@@ -4,7 +4,16 @@
 
 #include <catch2/catch.hpp>
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,6 +61,25 @@ private:
     std::vector<std::string> refused_;
     std::thread thread_;
 };
+
+/// Runs `act` in a thread for which the kernel has no IPv6, as with ipv6.disable=1.
+template <class Act>
+void without_ipv6(Act act) {
+    std::array filter{sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 3),
+                      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+                      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+                      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+                      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{.len = filter.size(), .filter = filter.data()};
+    bool is_set = false;
+    std::thread([&] {
+        is_set = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                 ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+        if (is_set) act();
+    }).join();
+    REQUIRE(is_set);
+}
 
 } // namespace
 
@@ -102,10 +130,31 @@ TEST_CASE("a server is found by its name") {
                       Contains("DNS: looking up \"no-such.invalid\""));
 }
 
+TEST_CASE("an address of a family that the kernel lacks is one that does not answer") {
+    std::string said;
+    without_ipv6([&] {
+        try {
+            (void)meet({.host = "::1", .port = 1}, "secret", long_from_now());
+        } catch (const base::Error& error) {
+            said = error.what();
+        }
+    });
+    CHECK_THAT(said, Contains("connect to [::1]:1: open a TCP socket: address family not supported") &&
+                         Contains("`rdmanet verify --server"));
+}
+
 TEST_CASE("nobody waits for ever") {
     const Meeting meeting(localhost(), 0);
     CHECK_THROWS_AS(meeting.wait_for_client("secret", base::Deadline::in(1ms), [](const std::string&) {}),
                     base::TimeoutError);
+    // A stranger whose turn comes too late is not looked at: more of them would make the wait endless.
+    const base::UniqueFd stranger = test::connect_to(meeting.port());
+    REQUIRE(stranger);
+    std::vector<std::string> refused;
+    CHECK_THROWS_AS(meeting.wait_for_client("secret", base::Deadline::in(0ms),
+                                            [&](const std::string& why) { refused.push_back(why); }),
+                    base::TimeoutError);
+    CHECK(refused.empty());
     // It has never accepted the client.
     CHECK_THROWS_WITH(meet({.host = "127.0.0.1", .port = meeting.port()}, "secret", base::Deadline::in(1ms)),
                       Contains("says nothing"));
