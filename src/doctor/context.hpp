@@ -22,6 +22,7 @@ struct Context {
     const attach::Node& node;
     std::string root;
     std::optional<std::size_t> pod; // number of its namespace
+    std::string missing_pod;        // "NAMESPACE/NAME" of the pod that was asked for and has none here
     Kubelet& kubelet;
     ApiServer& api_server;
 

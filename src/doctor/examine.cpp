@@ -12,15 +12,11 @@ namespace {
 using inventory::Inventory;
 
 std::vector<std::span<const Check>> all_layers() {
-    return {hardware_checks(),    gpu_checks(),
-            kernel_checks(),      kernel_log_checks(),
-            function_checks(),    rdma_checks(),
-            place_checks(),       nic_checks(),
-            network_checks(),     host_network_checks(),
-            plugin_checks(),      runtime_checks(),
-            denial_checks(),      device_plugin_checks(),
-            cluster_checks(),     network_definition_checks(),
-            node_object_checks(), pod_checks()};
+    return {hardware_checks(),    gpu_checks(),           kernel_checks(),  kernel_log_checks(),
+            function_checks(),    rdma_checks(),          place_checks(),   nic_checks(),
+            network_checks(),     host_network_checks(),  plugin_checks(),  runtime_checks(),
+            denial_checks(),      device_plugin_checks(), cluster_checks(), network_definition_checks(),
+            node_object_checks(), pod_presence_checks(),  pod_checks()};
 }
 
 CheckResult run(const Check& check, const Context& context, Findings& found) {
@@ -34,6 +30,12 @@ CheckResult run(const Check& check, const Context& context, Findings& found) {
         result.why = error.what();
     }
     return result;
+}
+
+/// All checks of a pod but that of its presence look into its network namespace.
+bool is_asked_for(const Check& check, const Context& context, const Options& options) {
+    if (check.info.layer != Layer::pod) return !options.pod_only;
+    return context.pod || (!context.missing_pod.empty() && check.info.id == pod_presence_checks().front().info.id);
 }
 
 } // namespace
@@ -82,19 +84,19 @@ Severity Report::worst() const {
 Report examine(const Inventory& inventory, const attach::Node& node, const Options& options) {
     Kubelet kubelet(options.root);
     ApiServer api_server(options.root, options.kubeconfig);
+    const auto pod = options.pod.empty() ? std::nullopt : inventory::find_pod(inventory, options.pod);
     const Context context{.inventory = inventory,
                           .node = node,
                           .root = options.root,
-                          .pod = options.pod.empty() ? std::nullopt
-                                                     : std::optional(inventory::find_pod(inventory, options.pod)),
+                          .pod = pod,
+                          .missing_pod = pod ? std::string() : options.pod,
                           .kubelet = kubelet,
                           .api_server = api_server};
     Report report{.checks = {}, .findings = {}, .unseen = inventory.unseen};
     Findings found;
     for (const auto& layer : all_layers())
         for (const Check& check : layer)
-            if (check.info.layer == Layer::pod ? context.pod.has_value() : !options.pod_only)
-                report.checks.push_back(run(check, context, found));
+            if (is_asked_for(check, context, options)) report.checks.push_back(run(check, context, found));
     report.findings = found.all();
     return report;
 }
