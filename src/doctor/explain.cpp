@@ -17,12 +17,11 @@ constexpr std::string_view kInvalid =
 constexpr std::string_view kMemory =
     "the process may lock too little memory: add the capability IPC_LOCK to the container and run it as root, or raise "
     "the runtime's LimitMEMLOCK";
-// The kernel finds the Ethernet address of a RoCE peer in ib_modify_qp() (ib_resolve_eth_dmac(), core/verbs.c). It waits
-// for ARP or neighbour discovery.
+// ib_modify_qp() finds the Ethernet address of a RoCE peer, and waits for ARP or neighbour discovery
+// (ib_resolve_eth_dmac(), core/verbs.c).
 constexpr std::string_view kNoNeighbour =
     "the kernel found no Ethernet address for the peer's GID: the VLAN or the route is wrong, the peer is not there, "
-    "or "
-    "the GID is of another network: `ping` the peer's address from the pod's interface";
+    "or the GID is of another network: `ping` the peer's address from the pod's interface";
 constexpr std::string_view kBadGid =
     "the GID index is empty or of another type, or the other end has another MTU: use the GID index of RoCE v2 that "
     "`rdmanet inventory` shows, and one MTU at both ends";
