@@ -193,8 +193,8 @@ std::vector<CLI::App*> subcommands_of(CLI::App& app) {
     return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-const CLI::App* find_subcommand(CLI::App& app, const std::string& name) {
-    for (const CLI::App* each : subcommands_of(app))
+CLI::App* find_subcommand(CLI::App& app, const std::string& name) {
+    for (CLI::App* each : subcommands_of(app))
         if (each->get_name() == name) return each;
     return nullptr;
 }
@@ -202,16 +202,25 @@ const CLI::App* find_subcommand(CLI::App& app, const std::string& name) {
 int refuse_subcommand(CLI::App& app, const std::string& name) {
     std::vector<std::string> known;
     for (const CLI::App* each : subcommands_of(app)) known.push_back(each->get_name());
-    return refuse_usage(fmt::format("unknown subcommand {}, expected one of {}", base::quoted(name), base::join(known)),
+    return refuse_usage(fmt::format("unknown subcommand {}, expected {}", base::quoted(name),
+                                    known.empty() ? fmt::format("none after {}", base::quoted(app.get_name()))
+                                                  : fmt::format("one of {}", base::join(known))),
                         "rdmanet --help");
 }
 
-int print_help(CLI::App& app, const std::string& topic) {
-    const CLI::App* about = topic.empty() ? nullptr : find_subcommand(app, topic);
-    if (about == nullptr && !topic.empty()) return refuse_subcommand(app, topic);
+/// `topic` is a path of subcommands, "doctor explain".
+int print_help(CLI::App& app, const std::vector<std::string>& topic) {
+    CLI::App* about = &app;
+    std::string path;
+    for (const std::string& name : topic) {
+        CLI::App* const next = find_subcommand(*about, name);
+        if (next == nullptr) return refuse_subcommand(*about, name);
+        path += fmt::format("{}{}", path.empty() ? "" : " ", about->get_name());
+        about = next;
+    }
     // app.help() would be the help of the subcommand "help".
-    print(about != nullptr ? about->help(app.get_name())
-                           : app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
+    print(about != &app ? about->help(path)
+                        : app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
     return 0;
 }
 
@@ -310,9 +319,9 @@ int parse_and_run(int argc, char** argv) {
 
     IpamCommand ipam(app);
 
-    std::string topic;
+    std::vector<std::string> topic;
     CLI::App* help = app.add_subcommand("help", "show this help, or that of a subcommand");
-    help->add_option("SUBCOMMAND", topic);
+    help->add_option("SUBCOMMAND", topic, "like doctor, or doctor explain")->option_text(" ");
 
     if (const auto status = parse(app, argc, argv)) return *status;
     if (help->parsed()) return print_help(app, topic);

@@ -6,6 +6,7 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/doctor/doctor.hpp>
 #include <rdmanet/inventory/inventory.hpp>
 #include <rdmanet/ops/doctor_report.hpp>
@@ -15,15 +16,24 @@
 namespace rdmanet::cmd {
 namespace {
 
-int explain(const std::string& text) {
-    const auto found = doctor::explain(text);
+constexpr std::size_t kLargestOutput = std::size_t{16} << 20U; // of a program; bytes
+
+/// Without a deadline, because the program whose output it is may still run.
+std::string read_output() {
+    return base::read_all(STDIN_FILENO, kLargestOutput, "standard input");
+}
+
+int explain(const std::vector<std::string>& words) {
+    const std::string text = base::join(words, " ");
+    const auto found = doctor::explain(text == "-" ? read_output() : text);
     std::string out;
     for (const doctor::Explanation& each : found) {
         out += fmt::format("\"{}\"\n  cause: {}\n", each.text, each.cause);
         if (!each.checks.empty()) out += fmt::format("  checks of `rdmanet doctor`: {}\n", each.checks);
     }
     if (found.empty())
-        out = "no known cause: run `rdmanet doctor`, and for a pod `rdmanet doctor --pod NAMESPACE/NAME`\n";
+        out = "no known cause: run `rdmanet doctor`, and for a pod `rdmanet doctor --pod NAMESPACE/NAME`. Messages of "
+              "rdmanet itself are in docs/troubleshooting.md\n";
     print(out);
     return found.empty() ? 1 : 0;
 }
@@ -65,13 +75,19 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
     command->footer("Exit status: 0 nothing worse than info, 1 warnings, 2 failures, 3 doctor itself failed.\n"
                     "Example: rdmanet doctor --pod default/worker");
     options.explain = command->add_subcommand("explain", "say what causes an error's text");
-    options.explain->add_option("TEXT", options.text, "what the program printed")->required();
+    options.explain
+        ->add_option("TEXT", options.words,
+                     "what the program printed, in quotes if it has characters of the shell; - for standard input")
+        ->required()
+        ->option_text(" ");
+    options.explain->footer("Exit status: 0 a cause is known, 1 none is, 3 the command line is wrong.\n"
+                            "Example: rdmanet doctor explain \"Failed to modify QP to RTR\"");
     return command;
 }
 
 int run_doctor(const DoctorOptions& options) {
-    if (options.explain->parsed()) return explain(options.text);
     try {
+        if (options.explain->parsed()) return explain(options.words);
         return examine(options);
     } catch (const base::Error& error) {
         base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}\n", error.what()), "standard error");

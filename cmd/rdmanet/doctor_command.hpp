@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 namespace rdmanet::cmd {
 
@@ -15,7 +16,7 @@ struct DoctorOptions {
     std::string pod;
     std::string kubeconfig;
     std::string state_directory = cmd::state_directory();
-    std::string text; // of an error to explain
+    std::vector<std::string> words; // of an error to explain; "-" is standard input
     CLI::App* explain = nullptr;
 };
 

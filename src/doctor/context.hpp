@@ -23,6 +23,7 @@ struct Context {
     const attach::Node& node;
     std::string root;
     std::optional<std::size_t> pod; // number of its namespace
+    std::string missing_pod;        // "NAMESPACE/NAME" of the pod that was asked for and has none here
     KernelLog& kernel_log;
     Kubelet& kubelet;
     ApiServer& api_server;

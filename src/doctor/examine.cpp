@@ -15,15 +15,11 @@ namespace {
 using inventory::Inventory;
 
 std::vector<std::span<const Check>> all_layers() {
-    return {hardware_checks(),    gpu_checks(),
-            kernel_checks(),      kernel_log_checks(),
-            function_checks(),    rdma_checks(),
-            place_checks(),       nic_checks(),
-            network_checks(),     host_network_checks(),
-            plugin_checks(),      runtime_checks(),
-            denial_checks(),      device_plugin_checks(),
-            cluster_checks(),     network_definition_checks(),
-            node_object_checks(), pod_checks()};
+    return {hardware_checks(),    gpu_checks(),           kernel_checks(),  kernel_log_checks(),
+            function_checks(),    rdma_checks(),          place_checks(),   nic_checks(),
+            network_checks(),     host_network_checks(),  plugin_checks(),  runtime_checks(),
+            denial_checks(),      device_plugin_checks(), cluster_checks(), network_definition_checks(),
+            node_object_checks(), pod_presence_checks(),  pod_checks()};
 }
 
 /// "ok" of a check that had nothing to look at would say too much. Why nothing is there is for the layers below, and for
@@ -47,6 +43,12 @@ CheckResult run(const Check& check, const Context& context, Findings& found) {
         result.why = error.what();
     }
     return result;
+}
+
+/// All checks of a pod but that of its presence look into its network namespace.
+bool is_asked_for(const Check& check, const Context& context, const Options& options) {
+    if (check.info.layer != Layer::pod) return !options.pod_only;
+    return context.pod || (!context.missing_pod.empty() && check.info.id == pod_presence_checks().front().info.id);
 }
 
 } // namespace
@@ -96,11 +98,12 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
     KernelLog kernel_log(options.root);
     Kubelet kubelet(options.root);
     ApiServer api_server(options.root, options.kubeconfig);
+    const auto pod = options.pod.empty() ? std::nullopt : inventory::find_pod(inventory, options.pod);
     const Context context{.inventory = inventory,
                           .node = node,
                           .root = options.root,
-                          .pod = options.pod.empty() ? std::nullopt
-                                                     : std::optional(inventory::find_pod(inventory, options.pod)),
+                          .pod = pod,
+                          .missing_pod = pod ? std::string() : options.pod,
                           .kernel_log = kernel_log,
                           .kubelet = kubelet,
                           .api_server = api_server};
@@ -108,8 +111,7 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
     Findings found;
     for (const auto& layer : all_layers())
         for (const Check& check : layer)
-            if (check.info.layer == Layer::pod ? context.pod.has_value() : !options.pod_only)
-                report.checks.push_back(run(check, context, found));
+            if (is_asked_for(check, context, options)) report.checks.push_back(run(check, context, found));
     report.findings = found.all();
     return report;
 }

@@ -14,6 +14,17 @@ constexpr std::string_view kLost =
     "route or the MTU is wrong, or the fabric loses packets";
 constexpr std::string_view kInvalid =
     "the peer does not accept the request: mostly the two ends have different MTUs, which programs set with -m";
+constexpr std::string_view kMemory =
+    "the process may lock too little memory: add the capability IPC_LOCK to the container and run it as root, or raise "
+    "the runtime's LimitMEMLOCK";
+// ib_modify_qp() finds the Ethernet address of a RoCE peer, and waits for ARP or neighbour discovery
+// (ib_resolve_eth_dmac(), core/verbs.c).
+constexpr std::string_view kNoNeighbour =
+    "the kernel found no Ethernet address for the peer's GID: the VLAN or the route is wrong, the peer is not there, "
+    "or the GID is of another network: `ping` the peer's address from the pod's interface";
+constexpr std::string_view kBadGid =
+    "the GID index is empty or of another type, or the other end has another MTU: use the GID index of RoCE v2 that "
+    "`rdmanet inventory` shows, and one MTU at both ends";
 constexpr std::string_view kNoBuffers = "the receiver posts too few buffers: this is the program's matter";
 
 /// In this order, with anything between.
@@ -52,14 +63,22 @@ constexpr Explanation kExplanations[] = {
     {"No RDMA devices were detected", "the container has no RDMA device, no uverbs file, or no provider library",
      "pod-rdma pod-device-files pod-provider"},
     {"Port number 1 state is Down", "the port has no link, or its interface is down", "port-state parent-up"},
-    {"Couldn't allocate MR", "the process may lock too little memory: add the capability IPC_LOCK", "pod-memlock"},
-    {"Couldn't register MR", "the process may lock too little memory: add the capability IPC_LOCK", "pod-memlock"},
-    {"ibv_reg_mr ... Cannot allocate memory", "the process may lock too little memory: add the capability IPC_LOCK",
-     "pod-memlock"},
+    {"Couldn't allocate MR", kMemory, "pod-memlock"},
+    {"Couldn't register MR", kMemory, "pod-memlock"},
+    {"ibv_reg_mr ... Cannot allocate memory", kMemory, "pod-memlock"},
+    {"ibv_create_cq ... Cannot allocate memory", kMemory, "pod-memlock"},
+    {"RLIMIT_MEMLOCK", kMemory, "pod-memlock"},
+    {"Cannot allocate memory", kMemory, "pod-memlock", Reach::general},
+    {"ENOMEM", kMemory, "pod-memlock", Reach::general},
+    {"to RTR ... Connection timed out", kNoNeighbour, "pod-interface port-state"},
+    {"ibv_modify_qp ... Connection timed out", kNoNeighbour, "pod-interface port-state"},
+    {"to RTR ... Invalid argument", kBadGid, "pod-gids mtu"},
+    {"ibv_modify_qp ... Invalid argument", kBadGid, "pod-gids mtu"},
     {"Failed to modify QP ... to RTR",
-     "the GID index is empty or of another type, the other end has another MTU, or the GID is of another pod: use "
-     "the GID index of RoCE v2 that `rdmanet inventory` shows",
-     "pod-gids mtu"},
+     "with \"Connection timed out\", a wrong VLAN or route, or no peer. Otherwise the GID index is empty or of another "
+     "type, the other end has another MTU, or the GID is of another pod: use the GID index of RoCE v2 that `rdmanet "
+     "inventory` shows",
+     "pod-gids mtu", Reach::general},
     {"can't read sgid of index", "the GID table is shorter: use the GID index that `rdmanet inventory` shows",
      "pod-gids"},
     {"Gid index should be between",
@@ -96,7 +115,38 @@ constexpr Explanation kExplanations[] = {
     {"File exists", "the interface's name is taken in the pod or on the host", "records attachments"},
     {"Unauthorized", "the token in a kubeconfig has expired: Multus and whereabouts have one each in /etc/cni/net.d",
      "tokens"},
+    {"failed to find plugin ... in path",
+     "the plugin's binary is in none of these directories: put it in one of them on this node, and see "
+     "docs/install.md for rdmanet",
+     "plugin"},
+    {"cannot find a network-attachment-definition",
+     "the pod's annotation names a NetworkAttachmentDefinition that is not in that namespace: compare it with `kubectl "
+     "get network-attachment-definitions -A`, and write NAMESPACE/NAME in the annotation",
+     ""},
+    {"Insufficient",
+     "no node has enough left of the resource that is named. If it is one of a device plugin, the plugin does not "
+     "offer it, or other pods have it all: see Allocatable in `kubectl describe node`",
+     "resources taints", Reach::general},
+    {"plugin type= ... rdmanet ... failed (",
+     "rdmanet says what to do at the end of the message: docs/troubleshooting.md, \"Messages of ADD\", has more", "",
+     Reach::general},
+    {"FailedCreatePodSandBox",
+     "the rest of the event says why: explain that part, or look it up in docs/troubleshooting.md", "", Reach::general},
 };
+
+/// False if the line has no text of this reach.
+bool add_explanations(std::string_view line, Reach reach, std::vector<Explanation>& found) {
+    const std::string lower = base::to_lower(line);
+    bool any = false;
+    for (const Explanation& each : kExplanations) {
+        if (each.reach != reach || !has_parts(lower, each.text)) continue;
+        any = true;
+        if (std::none_of(found.begin(), found.end(),
+                         [&](const Explanation& other) { return other.cause == each.cause; }))
+            found.push_back(each);
+    }
+    return any;
+}
 
 } // namespace
 
@@ -105,10 +155,12 @@ std::span<const Explanation> list_explanations() {
 }
 
 std::vector<Explanation> explain(std::string_view text) {
-    const std::string lower = base::to_lower(text);
     std::vector<Explanation> found;
-    for (const Explanation& each : list_explanations())
-        if (has_parts(lower, each.text)) found.push_back(each);
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (!add_explanations(line, Reach::special, found)) add_explanations(line, Reach::general, found);
+    }
     return found;
 }
 

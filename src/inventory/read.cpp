@@ -101,17 +101,4 @@ Inventory read_inventory(const Options& options) {
     return all;
 }
 
-std::size_t find_pod(const Inventory& inventory, const std::string& pod) {
-    std::vector<std::string> known;
-    for (std::size_t number = 1; number < inventory.namespaces.size(); ++number) {
-        const Namespace& each = inventory.namespaces[number];
-        if (pod == each.to_string() || pod == each.path || pod == each.mount_point ||
-            (!each.pod_uid.empty() && pod == each.pod_uid))
-            return number;
-        known.push_back(each.to_string());
-    }
-    throw base::Error(fmt::format("pod {} has no network namespace on this node: give one of {}", base::quoted(pod),
-                                  known.empty() ? "none, because there is no other namespace" : base::join(known)));
-}
-
 } // namespace rdmanet::inventory

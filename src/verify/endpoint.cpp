@@ -28,7 +28,7 @@ std::size_t find_place(const Inventory& inventory, const std::string& pod) {
     // A namespace has many paths. NAMESPACE/NAME is none of them.
     if (const auto netns = pod.starts_with('/') ? kernel::find_netns(pod) : std::nullopt)
         if (const auto place = find_inode(inventory, netns->id().inode)) return *place;
-    return inventory::find_pod(inventory, pod);
+    return inventory::get_pod(inventory, pod);
 }
 
 /// Throws if the choice is ambiguous. nullptr: the pod has no such interface.

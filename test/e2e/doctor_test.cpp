@@ -44,6 +44,7 @@ const std::set<std::string> kTriedElsewhere{"acs",
                                             "peer-memory",
                                             "pfc",
                                             "pod-addresses",
+                                            "pod-found",
                                             "presence",
                                             "rdma-devices",
                                             "rdma-driver",
@@ -289,7 +290,8 @@ TEST_CASE("the doctor changes nothing, and its exit status is that of the worst 
     shell(concat("ip link set ", stage.vfs.netdev(1), " netns pod"));
     CHECK(status("") == "2");
     stage.pod.run(concat("ip link set ", stage.vfs.netdev(1), " netns 1"));
-    CHECK(status("--pod nobody/nowhere") == "3");
+    CHECK(status("--pod nobody/nowhere") == "2");
+    CHECK(status("--pod nowhere") == "3");
     CHECK(status("--no-such-option") == "3");
     CHECK(status("argument") == "3");
     CHECK(stage.node.difference() == "");

@@ -64,18 +64,27 @@ struct Options {
 };
 
 /// Runs all checks. Changes nothing and loads no module. Asks the kubelet and the API server, and sends nothing else.
-/// Throws base::Error if the pod is not found.
+/// If the pod has no network namespace here, that is a finding. Throws base::Error if Options::pod is not of one of
+/// its forms, or is a path that leads to no network namespace.
 [[nodiscard]] Report examine(const inventory::Inventory& inventory, const attach::Node& node, const Options& options);
+
+/// How much a text says about its cause.
+enum class Reach : std::uint8_t {
+    special,
+    general, // the cause depends on the rest of the message
+};
 
 /// A known text of an error, and what causes it.
 struct Explanation {
     std::string_view text;   // what programs print; parts are separated by "..."
     std::string_view cause;  // with what to do
     std::string_view checks; // identifiers, separated by blanks
+    Reach reach = Reach::special;
 };
 /// All of them, for the documentation.
 [[nodiscard]] std::span<const Explanation> list_explanations();
-/// Those whose parts are in `text`, in any case of letters.
+/// Those whose parts are in one line of `text`, in any case of letters. General ones are left out for a line that has
+/// a special one, and so is one whose cause has been said.
 [[nodiscard]] std::vector<Explanation> explain(std::string_view text);
 
 } // namespace rdmanet::doctor

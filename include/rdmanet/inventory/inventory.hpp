@@ -132,7 +132,10 @@ struct Options {
 [[nodiscard]] Inventory read_inventory(const Options& options);
 
 /// The number of a pod's namespace. `pod` is what Namespace::to_string() says, a path of the namespace, or the pod's
-/// UID. Throws base::Error, with the known pods.
-[[nodiscard]] std::size_t find_pod(const Inventory& inventory, const std::string& pod);
+/// UID. nullopt if `pod` is NAMESPACE/NAME, and no namespace is known as that pod's. Throws base::Error if `pod` is
+/// something else that no namespace is known as. The error says what was expected.
+[[nodiscard]] std::optional<std::size_t> find_pod(const Inventory& inventory, const std::string& pod);
+/// As above. Throws base::Error, with the known pods, also if `pod` is NAMESPACE/NAME.
+[[nodiscard]] std::size_t get_pod(const Inventory& inventory, const std::string& pod);
 
 } // namespace rdmanet::inventory

@@ -1,0 +1,62 @@
+// Whether the pod that was asked for is on this node.
+#include "checks.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::doctor {
+namespace {
+
+/// Attachments of the pod that rdmanet has on record.
+std::size_t count_records(const Context& context) {
+    const auto listing = context.node.records(state::Access::look).list();
+    return static_cast<std::size_t>(
+        std::count_if(listing.records.begin(), listing.records.end(), [&](const state::AttachmentRecord& record) {
+            return base::scoped_name(record.pod.pod_namespace, record.pod.name) == context.missing_pod;
+        }));
+}
+
+/// "`kubectl describe pod -n shop till`"
+std::string description_command(const std::string& pod) {
+    const std::size_t slash = pod.find('/');
+    return fmt::format("`kubectl describe pod -n {} {}`", base::shell_word(pod.substr(0, slash)),
+                       base::shell_word(pod.substr(slash + 1)));
+}
+
+/// rdmanet's records name the pods that it attached. Of others only the UID is known, from their cgroup.
+bool has_pod_without_name(const inventory::Inventory& inventory) {
+    return std::any_of(inventory.namespaces.begin(), inventory.namespaces.end(),
+                       [](const inventory::Namespace& each) { return each.pod.name.empty() && !each.pod_uid.empty(); });
+}
+
+void check_pod_found(const Context& context, Findings& found) {
+    if (context.pod) return;
+    const std::string& pod = context.missing_pod;
+    if (const std::size_t records = count_records(context)) {
+        found.failure(
+            pod,
+            fmt::format("the pod is dead: its network namespace is gone, and rdmanet still has {} of it",
+                        base::counted(records, "attachment", "attachments")),
+            fmt::format("`rdmanet gc` takes back what it had; if the pod should run: {}", description_command(pod)));
+        return;
+    }
+    std::string cure = fmt::format("{} shows its node and its events: look a message up with "
+                                   "`rdmanet doctor explain \"MESSAGE\"`",
+                                   description_command(pod));
+    if (has_pod_without_name(context.inventory))
+        cure += "; if it runs here without an interface of rdmanet, give its UID: `rdmanet doctor --pod UID`";
+    found.failure(
+        pod, "no network namespace on this node is known as this pod's: it has not started here, or runs elsewhere",
+        cure);
+}
+
+constexpr Check kPodPresenceChecks[] = {
+    {{"pod-found", Layer::pod, "network namespace of the pod on this node"}, check_pod_found},
+};
+
+} // namespace
+
+std::span<const Check> pod_presence_checks() {
+    return kPodPresenceChecks;
+}
+
+} // namespace rdmanet::doctor

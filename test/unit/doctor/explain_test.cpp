@@ -1,0 +1,70 @@
+// Messages as programs, Kubernetes and Multus print them, and which cause the doctor names.
+#include <rdmanet/doctor/doctor.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+namespace rdmanet::doctor {
+namespace {
+
+using Catch::Contains;
+
+/// The causes, a line each.
+std::string causes_of(const std::string& text) {
+    std::string causes;
+    for (const Explanation& each : explain(text)) causes += std::string(each.cause) + "\n";
+    return causes;
+}
+
+TEST_CASE("the reason of a queue pair that cannot be changed to RTR decides on its cause") {
+    for (const char* text :
+         {"Failed to modify QP to RTR: Connection timed out", "change the queue pair to RTR: connection timed out",
+          "NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out",
+          "NCCL WARN Call to ibv_modify_qp failed with error Connection timed out errno 110"}) {
+        INFO(text);
+        CHECK(explain(text).size() == 1);
+        CHECK_THAT(causes_of(text), Contains("VLAN") && Contains("route") && Contains("peer is not there"));
+        CHECK_THAT(causes_of(text), !Contains("GID index"));
+    }
+    for (const char* text : {"Failed to modify QP 7 to RTR: Invalid argument",
+                             "Call to ibv_modify_qp failed with error Invalid argument errno 22"}) {
+        INFO(text);
+        CHECK(explain(text).size() == 1);
+        CHECK_THAT(causes_of(text), Contains("GID index") && Contains("MTU") && !Contains("VLAN"));
+    }
+    CHECK_THAT(causes_of("Failed to modify QP to RTR"), Contains("GID index") && Contains("VLAN"));
+}
+
+TEST_CASE("a lack of memory is explained with all cures") {
+    for (const char* text : {"Couldn't allocate MR", "ibv_reg_mr(): Cannot allocate memory", "Cannot allocate memory",
+                             "Call to ibv_create_cq failed with error Cannot allocate memory errno 12",
+                             "register memory: ENOMEM", "check that RLIMIT_MEMLOCK is large enough"}) {
+        INFO(text);
+        CHECK(explain(text).size() == 1);
+        CHECK_THAT(causes_of(text), Contains("IPC_LOCK") && Contains("run it as root") && Contains("LimitMEMLOCK"));
+    }
+}
+
+TEST_CASE("events of a pod that does not start are explained") {
+    const std::string begin = "Warning FailedCreatePodSandBox 5s kubelet Failed to create pod sandbox: ";
+    CHECK_THAT(causes_of(begin + "something new"), Contains("the rest of the event says why"));
+    const std::string missing = causes_of(begin + "failed to find plugin \"rdmanet\" in path [/opt/cni/bin]");
+    CHECK_THAT(missing, Contains("put it in one of them") && !Contains("the rest of the event"));
+    CHECK_THAT(causes_of("cannot find a network-attachment-definition (roce) in namespace (shop)"),
+               Contains("get network-attachment-definitions"));
+    CHECK_THAT(causes_of("0/3 nodes are available: 3 Insufficient example.com/roce."),
+               Contains("device plugin") && Contains("Allocatable"));
+    CHECK_THAT(causes_of(begin + "plugin type=\"rdmanet\" failed (add): parent \"eth7\" is down"),
+               Contains("docs/troubleshooting.md") && Contains("Messages of ADD"));
+}
+
+TEST_CASE("each line of an output is explained by itself, and each cause is said once") {
+    CHECK(explain("ibv_reg_mr(): no reason\nfork: Invalid argument\n").empty());
+    CHECK(explain("first: Cannot allocate memory\nsecond: Couldn't register MR\n").size() == 1);
+    CHECK(explain("Cannot allocate memory\n\nFailed to modify QP to RTR: Connection timed out").size() == 2);
+    CHECK(explain("\n\n").empty());
+}
+
+} // namespace
+} // namespace rdmanet::doctor
