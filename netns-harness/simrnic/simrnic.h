@@ -133,6 +133,7 @@ struct simrnic_faults {
 	u32 vf_call_ignore;
 	u32 vf_call_delay_ms;
 	u32 vf_no_guid;
+	bool vf_random_mac;
 	bool vf_no_flr;
 	bool vf_untold;
 	u32 vf_probe_delay_ms;

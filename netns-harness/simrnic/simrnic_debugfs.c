@@ -76,6 +76,7 @@ void simrnic_debugfs_add_port(struct simrnic_port *port)
 	debugfs_create_u32("vf_call_ignore", 0600, port->debugfs, &faults->vf_call_ignore);
 	debugfs_create_u32("vf_call_delay_ms", 0600, port->debugfs, &faults->vf_call_delay_ms);
 	debugfs_create_u32("vf_no_guid", 0600, port->debugfs, &faults->vf_no_guid);
+	debugfs_create_bool("vf_random_mac", 0600, port->debugfs, &faults->vf_random_mac);
 	debugfs_create_bool("vf_no_flr", 0600, port->debugfs, &faults->vf_no_flr);
 	debugfs_create_bool("vf_untold", 0600, port->debugfs, &faults->vf_untold);
 	debugfs_create_u32("vf_probe_delay_ms", 0600, port->debugfs, &faults->vf_probe_delay_ms);

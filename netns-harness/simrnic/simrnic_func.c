@@ -43,7 +43,7 @@ void simrnic_set_guids(struct simrnic_func *func)
 	u8 mac[ETH_ALEN];
 
 	if (func->netdev)
-		ether_addr_copy(mac, func->netdev->perm_addr);
+		ether_addr_copy(mac, func->netdev->dev_addr);
 	else
 		simrnic_permanent_mac(func, mac);
 	/* An mlx5 VF has no node GUID unless the PF has set its MAC address. */

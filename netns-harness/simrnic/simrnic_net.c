@@ -214,6 +214,9 @@ struct simrnic_func *simrnic_net_create(struct device *dev, struct simrnic_port 
 	else
 		ether_addr_copy(mac, func->vport->mac);
 	eth_hw_addr_set(netdev, mac);
+	if (READ_ONCE(port->faults.vf_random_mac) && simrnic_is_vf(func) &&
+	    is_zero_ether_addr(func->vport->mac))
+		eth_hw_addr_random(netdev);
 	netif_carrier_off(netdev);
 	err = register_netdevice(netdev);
 	if (err) {

@@ -14,6 +14,8 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> function_checks();
 [[nodiscard]] std::span<const Check> rdma_checks();
 [[nodiscard]] std::span<const Check> place_checks();
+[[nodiscard]] std::span<const Check> device_user_checks();
+[[nodiscard]] std::span<const Check> vf_checks();
 [[nodiscard]] std::span<const Check> nic_checks();
 [[nodiscard]] std::span<const Check> network_checks();
 [[nodiscard]] std::span<const Check> host_network_checks();

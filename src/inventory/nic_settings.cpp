@@ -1,8 +1,13 @@
 #include "nic_settings.hpp"
 
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/inventory/files.hpp>
 #include <rdmanet/kernel/flow_control.hpp>
+#include <rdmanet/kernel/vf.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <string>
 #include <utility>
 
 namespace rdmanet::inventory {
@@ -19,16 +24,53 @@ bool lacks_rdma(const Device& device) {
                                       [](const RdmaDevice& rdma) { return !rdma.protocol.empty(); });
 }
 
-void read_switches(const SideReader& reader, std::vector<Device>& devices) {
-    if (std::none_of(devices.begin(), devices.end(), lacks_rdma)) return;
+/// Whether the function can have VFs, and a driver that may have a mode for them.
+bool can_have_vfs(const Device& device) {
+    return device.pci && device.pci->most_vfs != 0 && !device.pci->driver.empty();
+}
+
+void read_devlink(const SideReader& reader, std::vector<Device>& devices) {
     auto devlink = Devlink::find(reader.open_on_host(Protocol::generic));
     if (!devlink) return;
     for (Device& device : devices) {
+        if (can_have_vfs(device)) device.is_switchdev = devlink->is_switchdev(*device.address);
         if (!lacks_rdma(device)) continue;
         const auto find = [&](const char* parameter) { return devlink->find_switch(*device.address, parameter); };
         device.switched_off = find_switched_off(
             {.rdma = find("enable_rdma"), .roce = find("enable_roce"), .iwarp = find("enable_iwarp")});
     }
+}
+
+/// The kernel knows whether a driver drew the interface's address (NET_ADDR_RANDOM, linux/netdevice.h). An address that
+/// somebody sets later is none of these: systemd-udevd, for one, gives a lasting one to each of them.
+bool drew_mac(const std::string& sysfs, const Device& device) {
+    return device.pci && device.pci->pf && std::any_of(device.net.begin(), device.net.end(), [&](const NetDevice& net) {
+               return net.place == 0 &&
+                      line_of(fmt::format("{}/class/net/{}/addr_assign_type", sysfs, net.name)) == "1";
+           });
+}
+
+/// Empty if a PF has more VFs than an answer can hold.
+std::vector<kernel::ReportedVf> list_vfs(const SideReader& reader) try {
+    kernel::Socket route = reader.open_on_host(Protocol::route);
+    return kernel::list_reported_vfs(route);
+} catch (const kernel::NetlinkError& error) {
+    if (error.errno_value() != EMSGSIZE) throw;
+    return {};
+}
+
+/// A VF takes the MAC that its PF sets. mlx5, for one, takes it when its driver is bound again.
+void read_random_macs(const SideReader& reader, std::vector<Device>& devices) {
+    std::vector<Device*> drawn;
+    for (Device& device : devices)
+        if (drew_mac(reader.sysfs(), device)) drawn.push_back(&device);
+    if (drawn.empty()) return;
+    const auto reported = list_vfs(reader);
+    for (Device* const device : drawn)
+        device->has_random_mac = std::any_of(reported.begin(), reported.end(), [&](const kernel::ReportedVf& vf) {
+            return vf.of && vf.of->pf == device->pci->pf && vf.of->number == device->pci->vf_number &&
+                   vf.settings.mac && vf.settings.mac->is_zero();
+        });
 }
 
 void read_flow_control(const SideReader& reader, std::vector<Device>& devices) {
@@ -53,7 +95,8 @@ std::optional<RdmaSwitchedOff> find_switched_off(const RdmaSwitches& switches) {
 }
 
 void read_nic_settings(const SideReader& reader, std::vector<Device>& devices) {
-    read_switches(reader, devices);
+    read_devlink(reader, devices);
+    read_random_macs(reader, devices);
     read_flow_control(reader, devices);
 }
 

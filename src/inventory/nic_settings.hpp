@@ -21,8 +21,8 @@ struct RdmaSwitches {
 /// The parameter that keeps the function from having RDMA; nullopt if none does.
 [[nodiscard]] std::optional<RdmaSwitchedOff> find_switched_off(const RdmaSwitches& switches);
 
-/// Sets Device::switched_off of functions without RDMA, and NetDevice::flow_control of RoCE ports on the host. Throws
-/// base::Error.
+/// Sets Device::switched_off of functions without RDMA, Device::is_switchdev of PFs, Device::has_random_mac of VFs, and
+/// NetDevice::flow_control of RoCE ports on the host. Throws base::Error.
 void read_nic_settings(const SideReader& reader, std::vector<Device>& devices);
 
 } // namespace rdmanet::inventory

@@ -56,6 +56,8 @@ public:
     [[nodiscard]] kernel::Socket open_on_host(kernel::Protocol protocol) const;
 
     [[nodiscard]] std::optional<kernel::RdmaNetnsMode> mode() const { return mode_; }
+    /// Where the host's sysfs is mounted.
+    [[nodiscard]] const std::string& sysfs() const { return roots_.sysfs; }
 
 private:
     [[nodiscard]] bool is_on_host() const; // then entering would still need rights

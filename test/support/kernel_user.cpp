@@ -7,8 +7,12 @@
 
 namespace rdmanet::test {
 
+std::string load_kernel_user(const std::string& parameters) {
+    return concat("insmod $(dirname ", std::getenv("RDMANET_HARNESS_MODULE"), ")/simrnic_user.ko ", parameters);
+}
+
 KernelUser::KernelUser(const std::string& parameters) {
-    shell(concat("insmod $(dirname ", std::getenv("RDMANET_HARNESS_MODULE"), ")/simrnic_user.ko ", parameters));
+    shell(load_kernel_user(parameters));
 }
 
 KernelUser::~KernelUser() {

@@ -5,7 +5,10 @@
 
 namespace rdmanet::test {
 
-/// Loads the module with these parameters, and unloads it at the end. The module exists where the software NIC does.
+/// The command that loads the module with these parameters. The module exists where the software NIC does.
+[[nodiscard]] std::string load_kernel_user(const std::string& parameters);
+
+/// Loads the module with these parameters, and unloads it at the end.
 class KernelUser {
 public:
     explicit KernelUser(const std::string& parameters);

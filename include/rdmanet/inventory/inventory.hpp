@@ -87,6 +87,8 @@ struct Device {
     std::vector<NetDevice> net;
     std::vector<RdmaDevice> rdma;
     std::optional<RdmaSwitchedOff> switched_off{};
+    bool is_switchdev = false;   // of a PF, see NicSettings: the mode of its e-switch
+    bool has_random_mac = false; // of a VF, see NicSettings: its interface on the host, and its PF sets no MAC
 };
 
 /// An interface that its namespace can use for RDMA, or could.

@@ -1,5 +1,5 @@
-// Parameters that drivers of NICs offer through the kernel's devlink family of generic netlink:
-// Documentation/networking/devlink/devlink-params.rst.
+// What drivers of NICs offer through the kernel's devlink family of generic netlink: parameters
+// (Documentation/networking/devlink/devlink-params.rst), and the mode of the switch between a PF and its VFs.
 #pragma once
 
 #include <rdmanet/base/bus_address.hpp>
@@ -33,6 +33,11 @@ public:
     /// The parameter of a device, such as "enable_roce", with the first of its modes. nullopt if the kernel refuses:
     /// the device's driver has no devlink, or no such parameter. Throws what Socket throws.
     [[nodiscard]] std::optional<DevlinkSwitch> find_switch(const base::BusAddress& device, std::string_view parameter);
+
+    /// Whether the e-switch of a PF is in mode switchdev: then each VF has a representor on the host
+    /// (Documentation/networking/switchdev.rst). False if it is in mode legacy, or if the driver has no such mode.
+    /// Throws what Socket throws.
+    [[nodiscard]] bool is_switchdev(const base::BusAddress& device);
 
 private:
     Devlink(Socket socket, int family) : socket_(std::move(socket)), family_(family) {}

@@ -1,5 +1,6 @@
 #include "rdma_users.hpp"
 
+#include <rdmanet/attach/rdma_use.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
@@ -44,18 +45,24 @@ std::string listed(const std::map<std::string, unsigned>& counts) {
 
 } // namespace
 
-std::string describe_use(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+std::optional<RdmaUse> find_rdma_use(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+    const std::string used = fmt::format("RDMA device {} is in use on the host by", quoted(device.name));
     const auto users = kernel::list_rdma_users(rdma, device.index);
     if (!users.empty())
-        return fmt::format("RDMA device {} is in use on the host by {}: stop it", quoted(device.name),
-                           users.front() == 0 ? std::string("a process of another PID namespace")
-                                              : base::describe_process(users.front()));
+        return RdmaUse{.what = fmt::format("{} {}", used,
+                                           users.front() == 0 ? std::string("a process of another PID namespace")
+                                                              : base::describe_process(users.front())),
+                       .cure = "stop it"};
     const auto modules = count_queue_pairs(rdma, device);
-    if (modules.empty()) return {};
-    return fmt::format(
-        "RDMA device {} is in use on the host by kernel {} {}: stop what uses it, for example disconnect NVMe "
-        "storage or unmount NFS shares,",
-        quoted(device.name), modules.size() == 1 ? "module" : "modules", listed(modules));
+    if (modules.empty()) return std::nullopt;
+    return RdmaUse{
+        .what = fmt::format("{} kernel {} {}", used, modules.size() == 1 ? "module" : "modules", listed(modules)),
+        .cure = "stop what uses it, for example disconnect NVMe storage or unmount NFS shares,"};
+}
+
+std::string describe_use(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+    const auto use = find_rdma_use(rdma, device);
+    return use ? fmt::format("{}: {}", use->what, use->cure) : std::string();
 }
 
 void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {

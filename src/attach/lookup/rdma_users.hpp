@@ -7,14 +7,11 @@
 
 namespace rdmanet::attach {
 
-/// Which processes or kernel modules use the device, and the cure; empty if none does.
+/// What find_rdma_use() says, as one text; empty if nobody uses the device.
 [[nodiscard]] std::string describe_use(kernel::Socket& rdma, const kernel::RdmaDevice& device);
 
-/// Throws CniError that names the processes or kernel modules that use the device. A move would end their use:
-/// - All calls of a process that has a context open fail with EIO (ib_uverbs, disassociate_ucontext).
-/// - The kernel removes the device from modules (disable_device(), drivers/infiniband/core/device.c). nvme_rdma then
-///   deletes its controllers.
-/// DEL does not check this: the pod has ended.
+/// Throws CniError that names the processes or kernel modules that use the device: a move would end their use, see
+/// RdmaUse. DEL does not check this: the pod has ended.
 void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device);
 
 } // namespace rdmanet::attach

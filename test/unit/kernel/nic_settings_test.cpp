@@ -21,12 +21,13 @@ TEST_CASE("families of generic netlink are found by their names") {
     CHECK(!find_loaded_family(generic, ""));
 }
 
-TEST_CASE("a device without devlink has no parameters") {
+TEST_CASE("a device without devlink has neither parameters nor an e-switch") {
     auto devlink = Devlink::find(Socket::open(Protocol::generic, soon()));
     NEEDS(devlink, "a kernel with devlink");
     const auto nobody = base::BusAddress::parse("ffff:ff:1f.7").value();
     CHECK(!devlink->find_switch(nobody, "enable_roce"));
     CHECK(!devlink->find_switch(nobody, ""));
+    CHECK(!devlink->is_switchdev(nobody));
 }
 
 TEST_CASE("an interface without a port has no flow control") {

@@ -1,0 +1,14 @@
+// Sockets of the host's network namespace.
+#pragma once
+
+#include "context.hpp"
+
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+namespace rdmanet::doctor {
+
+/// If the namespace cannot be entered, a socket of this process's, as in the inventory, which says so. It waits for
+/// one second at most. Throws base::SystemError.
+[[nodiscard]] kernel::Socket open_on_host(const Context& context, kernel::Protocol protocol);
+
+} // namespace rdmanet::doctor
