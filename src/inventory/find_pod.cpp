@@ -4,8 +4,6 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
-#include <algorithm>
-
 namespace rdmanet::inventory {
 namespace {
 
