@@ -24,8 +24,8 @@ std::vector<std::span<const Check>> all_layers() {
             node_object_checks(),   pod_presence_checks(), pod_checks()};
 }
 
-/// "ok" of a check that had nothing to look at would say too much. Why nothing is there is for the layers below, and for
-/// the check of all devices.
+/// "ok" of a check that had nothing to look at would say too much. Why nothing is there is for the layers below, and
+/// for the check of all devices.
 void require_something(const CheckInfo& check, const Inventory& inventory) {
     if (check.layer != Layer::rdma || check.id == "rdma-devices") return;
     if (std::all_of(inventory.devices.begin(), inventory.devices.end(),

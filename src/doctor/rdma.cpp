@@ -129,7 +129,8 @@ void check_port_state(const Context& context, Findings& found) {
     });
 }
 
-/// "25 Gb/sec (1X EDR)"; "2.5 Gb/sec (1X)" for SDR (rate_show(), drivers/infiniband/core/sysfs.c). Cables of InfiniBand have four lanes or, if one is split in two, two.
+/// "25 Gb/sec (1X EDR)"; "2.5 Gb/sec (1X)" for SDR (rate_show(), drivers/infiniband/core/sysfs.c). A cable has four
+/// lanes or, if it is split, two.
 void check_lanes(const Context& context, Findings& found) {
     for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
         for (const RdmaPort& port : rdma.ports)

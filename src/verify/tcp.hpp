@@ -11,8 +11,8 @@ namespace rdmanet::verify {
 /// A socket that never blocks. Throws base::SystemError.
 [[nodiscard]] base::UniqueFd open_tcp(const base::SocketAddress& address);
 
-/// Waits for `events` of poll(2). False at the deadline. Looks once also if the deadline has passed, so whoever calls it
-/// in a loop looks at the deadline, too. Throws base::SystemError.
+/// Waits for `events` of poll(2). False at the deadline. Looks once also if the deadline has passed, so whoever calls
+/// it in a loop looks at the deadline, too. Throws base::SystemError.
 [[nodiscard]] bool is_ready(int fd, short events, const base::Deadline& deadline);
 
 /// 0, or the error number of the connection. Throws base::SystemError.

@@ -10,8 +10,8 @@ using Catch::Contains;
 
 constexpr const char* kTainted = R"([{"key": "dedicated", "value": "hpc", "effect": "NoSchedule"}])";
 
-/// An API server that has the Node node-1 and nothing else. It hangs up on the token "hated", as TLS does if a kubeconfig
-/// has the CA of yesterday.
+/// An API server that has the Node node-1 and nothing else. It hangs up on the token "hated", as TLS does if a
+/// kubeconfig has the CA of yesterday.
 class Cluster {
 public:
     explicit Cluster(const std::string& taints)
