@@ -9,6 +9,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/config.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <variant>
@@ -35,7 +36,7 @@ void ApiServer::read_kubeconfigs() {
         const std::string path = fmt::format("{}{}", root_, file);
         if (kubeconfig_.empty() && !exists(path)) continue;
         try {
-            users_.emplace_back(kube::read_kubeconfig(path), kLimits);
+            users_.emplace_back(file, kube::read_kubeconfig(path), kLimits);
         } catch (const base::Error& error) {
             add_trouble(error.what());
         }
@@ -48,6 +49,25 @@ void ApiServer::add_trouble(const std::string& text) {
     trouble_ += fmt::format("{}{}", trouble_.empty() ? "" : ", and ", text);
 }
 
+void ApiServer::add_failure(const User& user, const std::string& what, bool is_unauthorized) {
+    if (std::none_of(failures_.begin(), failures_.end(), [&](const Failure& each) { return each.file == user.file; }))
+        failures_.push_back({.file = user.file, .what = what, .is_unauthorized = is_unauthorized});
+}
+
+const std::vector<ApiServer::Failure>& ApiServer::failures_of_node() {
+    if (!kubeconfig_.empty()) throw base::Error("--kubeconfig names another user than those of this node");
+    if (!has_read_) read_kubeconfigs();
+    if (users_.empty()) throw base::Error(trouble_);
+    return failures_;
+}
+
+void ApiServer::require_named() const {
+    if (kubeconfig_.empty()) return;
+    const std::string path = fmt::format("{}{}", root_, kubeconfig_);
+    if (!exists(path)) throw base::Error(fmt::format("--kubeconfig {}: there is no such file", kubeconfig_));
+    (void)kube::read_kubeconfig(path);
+}
+
 /// nullopt if there is no answer. Who got none is not asked again. A server that says nothing is asked for nobody: that
 /// would wait as long. Other troubles may be of this kubeconfig alone, such as a CA that has been replaced.
 std::optional<kube::Outcome> ApiServer::ask(User& user, const std::string& path) {
@@ -56,6 +76,7 @@ std::optional<kube::Outcome> ApiServer::ask(User& user, const std::string& path)
         return user.api.get(path, deadline);
     } catch (const http::TransportError& error) {
         add_trouble(error.what());
+        add_failure(user, error.what(), false);
         const bool took_long = error.was_silent() || deadline.passed();
         for (User& other : users_)
             if (took_long && other.api.server() == user.api.server()) other.is_usable = false;
@@ -75,6 +96,7 @@ std::optional<json::Document> ApiServer::get(const std::string& path) {
         const auto& refused = std::get<kube::Refused>(*outcome);
         if (refused.why == kube::Refusal::not_found) return std::nullopt;
         if (!is_about_rights(refused)) throw base::Error(refused.message);
+        if (refused.why == kube::Refusal::unauthorized) add_failure(user, refused.message, true);
         if (refusal.empty())
             refusal = fmt::format("{}: allow that, or name another kubeconfig with --kubeconfig", refused.message);
     }

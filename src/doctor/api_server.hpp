@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace rdmanet::doctor {
 
@@ -22,14 +23,28 @@ public:
     /// answer, or it refuses.
     [[nodiscard]] std::optional<json::Document> get(const std::string& path);
 
+    /// A kubeconfig of this node whose server gave no answer, or refused its token.
+    struct Failure {
+        std::string file;
+        std::string what;
+        bool is_unauthorized = false;
+    };
+    /// As far as was asked until now. Throws base::Error if there is no kubeconfig, or `--kubeconfig` names one.
+    [[nodiscard]] const std::vector<Failure>& failures_of_node();
+
+    /// Throws base::Error if `--kubeconfig` names a file that is none.
+    void require_named() const;
+
     /// What the cluster calls this node: "nodeName" in rdmanet's file on the node, or else the host's name, as the kubelet
     /// does. Throws base::Error.
     [[nodiscard]] std::string node_name() const;
 
 private:
     struct User {
-        User(kube::Access access, http::Limits limits) : api(std::move(access), limits) {}
+        User(std::string kubeconfig, kube::Access access, http::Limits limits)
+            : file(std::move(kubeconfig)), api(std::move(access), limits) {}
 
+        std::string file; // on the host
         kube::Api api;
         bool is_usable = true;
     };
@@ -37,12 +52,14 @@ private:
     void read_kubeconfigs();
     [[nodiscard]] std::optional<kube::Outcome> ask(User& user, const std::string& path);
     void add_trouble(const std::string& text);
+    void add_failure(const User& user, const std::string& what, bool is_unauthorized);
 
     std::string root_;
     std::string kubeconfig_;
     bool has_read_ = false;
     std::deque<User> users_; // not a vector: they cannot be moved
     std::string trouble_;    // why nobody is there to ask
+    std::vector<Failure> failures_;
 };
 
 } // namespace rdmanet::doctor

@@ -104,7 +104,7 @@ void check_tokens(const Context& context, Findings& found) {
                       file.owner == "rdmanet" ? "copy a new token to this node"
                                               : fmt::format("restart the pod of {} on this node", file.owner));
     }
-    if (!any) throw base::Error("no kubeconfig in /etc/cni/net.d has a token");
+    if (!any) throw base::Error("no kubeconfig in /etc/cni/net.d has a token that says when it expires");
 }
 
 constexpr Check kClusterChecks[] = {

@@ -100,6 +100,7 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
     KernelLog kernel_log(options.root);
     Kubelet kubelet(options.root);
     ApiServer api_server(options.root, options.kubeconfig);
+    api_server.require_named();
     const auto pod = options.pod.empty() ? std::nullopt : inventory::find_pod(inventory, options.pod);
     const Context context{.inventory = inventory,
                           .node = node,

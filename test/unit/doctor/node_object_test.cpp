@@ -19,9 +19,13 @@ public:
                           "}}"](http::test::Connection& client) {
               for (std::string request = client.read_request(); !request.empty(); request = client.read_request()) {
                   if (request.find("Bearer hated") != std::string::npos) return;
-                  const bool is_node = request.starts_with("GET /api/v1/nodes/node-1 ");
+                  const bool is_old = request.find("Bearer old") != std::string::npos;
+                  const bool is_node = !is_old && request.starts_with("GET /api/v1/nodes/node-1 ");
                   const std::string body = is_node ? node : R"({"kind": "Status"})";
-                  client.send(std::string("HTTP/1.1 ") + (is_node ? "200 OK" : "404 Not Found") +
+                  client.send(std::string("HTTP/1.1 ") +
+                              (is_old    ? "401 Unauthorized"
+                               : is_node ? "200 OK"
+                                         : "404 Not Found") +
                               "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
                               "\r\n\r\n" + body);
               }
@@ -85,6 +89,21 @@ TEST_CASE("a kubeconfig whose server is gone does not hide another one") {
     node.use("rdmanet", "http://127.0.0.1:2");
     CHECK_THAT(node.why_not("taints"),
                Contains("127.0.0.1:1") && Contains(", and ") && Contains("127.0.0.1:2") && Contains("refused"));
+}
+
+TEST_CASE("whom the API server does not serve is a finding") {
+    const NodeOfCluster node;
+    const Cluster cluster(kTainted);
+    CHECK_THAT(node.why_not("api-access"), Contains("--kubeconfig"));
+    node.use("multus", cluster.url());
+    CHECK(node.found_by("api-access").empty());
+    CHECK(node.why_not("api-access").empty());
+    node.use("multus", cluster.url(), "old");
+    CHECK_THAT(node.found_by("api-access"), Contains("failure | ") && Contains("restart the pod of Multus"));
+    CHECK(is_documented("api-access", "the API server answers Unauthorized to Multus", node.found_by("api-access")));
+    node.use("multus", "http://127.0.0.1:1");
+    CHECK_THAT(node.found_by("api-access"), Contains("warning | ") && Contains("127.0.0.1:1"));
+    CHECK(is_documented("api-access", "the API server of Multus is away", node.found_by("api-access")));
 }
 
 TEST_CASE("a server that gives no answer is asked once, whoever asks") {
