@@ -32,12 +32,11 @@ void check_vf_macs(const Context& context, Findings& found) {
                 first = &device;
         if (first == nullptr) continue;
         found.info(subject_of(pf),
-                   fmt::format("it has {} with a random MAC ({}{}), which changes with each boot or bind, and with it "
-                               "the GIDs and GUIDs made from it",
+                   fmt::format("it has {} with a random MAC ({}{}): MAC, GIDs and GUIDs change with each boot or bind",
                                base::counted(count, "VF", "VFs"), subject_of(*first), count > 1 ? ", ..." : ""),
                    fmt::format("`ip link set {} vf {} mac ...` for each VF at boot, before its driver is bound, or "
                                "\"mac\" in the network",
-                               pf.net.empty() ? "PF" : pf.net.front().name, first->pci->vf_number));
+                               pf.net.empty() ? "PF" : base::shell_word(pf.net.front().name), first->pci->vf_number));
     }
 }
 
