@@ -17,13 +17,17 @@ namespace {
 
 /// A pod of Kubernetes with a VF.
 struct Shop {
-    Shop() {
-        PluginCall call = vf_call(vfs, pod, 0, ipam("10.73.0.0/24"));
+    Shop() : call(vf_call(vfs, pod, 0, ipam("10.73.0.0/24"))) {
         call.args = "K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
         (void)add(call);
     }
+    Shop(const Shop&) = delete;
+    Shop& operator=(const Shop&) = delete;
+    ~Shop() { (void)outcome(call, "DEL"); }
+
     VfNode vfs;
     Pod pod{"pod"};
+    PluginCall call;
 };
 
 std::string says(const std::string& message) {
