@@ -18,8 +18,12 @@
 namespace rdmanet::doctor {
 namespace {
 
-constexpr const char* kKubeconfigs[] = {"/etc/cni/net.d/multus.d/multus.kubeconfig",
-                                        "/etc/cni/net.d/rdmanet.d/rdmanet.kubeconfig"};
+struct Kubeconfig {
+    std::string_view file;
+    std::string_view owner;
+};
+constexpr Kubeconfig kOfNode[] = {{"/etc/cni/net.d/multus.d/multus.kubeconfig", "Multus"},
+                                  {"/etc/cni/net.d/rdmanet.d/rdmanet.kubeconfig", "rdmanet"}};
 constexpr http::Limits kLimits{.connect = std::chrono::milliseconds(1000), .request = std::chrono::milliseconds(1500)};
 
 bool is_about_rights(const kube::Refused& refused) {
@@ -30,13 +34,13 @@ bool is_about_rights(const kube::Refused& refused) {
 
 void ApiServer::read_kubeconfigs() {
     has_read_ = true;
-    std::vector<std::string> files(std::begin(kKubeconfigs), std::end(kKubeconfigs));
-    if (!kubeconfig_.empty()) files = {kubeconfig_};
-    for (const std::string& file : files) {
+    std::vector<Kubeconfig> all(std::begin(kOfNode), std::end(kOfNode));
+    if (!kubeconfig_.empty()) all = {{kubeconfig_, ""}};
+    for (const auto& [file, owner] : all) {
         const std::string path = fmt::format("{}{}", root_, file);
         if (kubeconfig_.empty() && !exists(path)) continue;
         try {
-            users_.emplace_back(file, kube::read_kubeconfig(path), kLimits);
+            users_.emplace_back(std::string(file), owner, kube::read_kubeconfig(path), kLimits);
         } catch (const base::Error& error) {
             add_trouble(error.what());
         }
@@ -51,7 +55,7 @@ void ApiServer::add_trouble(const std::string& text) {
 
 void ApiServer::add_failure(const User& user, const std::string& what, bool is_unauthorized) {
     if (std::none_of(failures_.begin(), failures_.end(), [&](const Failure& each) { return each.file == user.file; }))
-        failures_.push_back({.file = user.file, .what = what, .is_unauthorized = is_unauthorized});
+        failures_.push_back({.file = user.file, .owner = user.owner, .what = what, .is_unauthorized = is_unauthorized});
 }
 
 const std::vector<ApiServer::Failure>& ApiServer::failures_of_node() {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@ public:
     /// A kubeconfig of this node whose server gave no answer, or refused its token.
     struct Failure {
         std::string file;
+        std::string_view owner; // "Multus", "rdmanet"
         std::string what;
         bool is_unauthorized = false;
     };
@@ -41,10 +43,11 @@ public:
 
 private:
     struct User {
-        User(std::string kubeconfig, kube::Access access, http::Limits limits)
-            : file(std::move(kubeconfig)), api(std::move(access), limits) {}
+        User(std::string kubeconfig, std::string_view its_owner, kube::Access access, http::Limits limits)
+            : file(std::move(kubeconfig)), owner(its_owner), api(std::move(access), limits) {}
 
-        std::string file; // on the host
+        std::string file;       // on the host
+        std::string_view owner; // empty for that of --kubeconfig
         kube::Api api;
         bool is_usable = true;
     };

@@ -26,6 +26,7 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> cluster_checks();
 [[nodiscard]] std::span<const Check> network_definition_checks();
 [[nodiscard]] std::span<const Check> node_object_checks();
+[[nodiscard]] std::span<const Check> api_access_checks();
 [[nodiscard]] std::span<const Check> pod_presence_checks(); // only if a pod is asked for
 [[nodiscard]] std::span<const Check> pod_checks(); // only if the pod that is asked for has a network namespace here
 

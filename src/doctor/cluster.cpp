@@ -1,6 +1,7 @@
 // What the node's files say of the cluster: Multus, and tokens for the API server.
 #include "checks.hpp"
 #include "files.hpp"
+#include "tokens.hpp"
 
 #include <rdmanet/base/base64.hpp>
 #include <rdmanet/base/error.hpp>
@@ -77,6 +78,15 @@ std::string token_in(const std::string& file) {
     return file.ends_with("/token") ? line_of(file) : std::string();
 }
 
+} // namespace
+
+std::string cure_of_token(std::string_view owner) {
+    return owner == "rdmanet" ? "copy a new token to this node"
+                              : fmt::format("restart the pod of {} on this node, which writes a new one", owner);
+}
+
+namespace {
+
 struct TokenFile {
     std::string_view path;
     std::string_view owner;
@@ -92,17 +102,15 @@ constexpr TokenFile kTokenFiles[] = {
 void check_tokens(const Context& context, Findings& found) {
     bool any = false;
     for (const TokenFile& file : kTokenFiles) {
-        const std::string token = token_in(context.path(file.path));
-        any = any || !token.empty();
-        const auto expiry = expiry_of(token);
+        const auto expiry = expiry_of(token_in(context.path(file.path)));
+        any = any || expiry;
         const std::int64_t now = std::time(nullptr);
         if (!expiry || *expiry > now) continue;
         constexpr std::int64_t kMinute = 60;
         found.failure("",
                       fmt::format("the token in {} expired {} minutes ago, so the API server answers Unauthorized",
                                   file.path, (now - *expiry) / kMinute),
-                      file.owner == "rdmanet" ? "copy a new token to this node"
-                                              : fmt::format("restart the pod of {} on this node", file.owner));
+                      cure_of_token(file.owner));
     }
     if (!any) throw base::Error("no kubeconfig in /etc/cni/net.d has a token that says when it expires");
 }

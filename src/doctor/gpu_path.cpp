@@ -21,10 +21,11 @@ namespace {
 using inventory::Device;
 using inventory::PciFunction;
 
+/// A PF stands for its VFs, which have the same way.
 template <class Visit>
 void for_each_rdma_nic(const Context& context, const Visit& visit) {
     for (const Device& device : context.inventory.devices)
-        if (device.pci && !device.rdma.empty()) visit(device, *device.pci);
+        if (device.pci && !device.pci->pf && !device.rdma.empty()) visit(device, *device.pci);
 }
 
 std::string directory_of(const Context& context, std::string_view function) {
@@ -35,7 +36,6 @@ std::string directory_of(const Context& context, std::string_view function) {
 void check_iommu(const Context& context, Findings& found) {
     if (context.inventory.others.empty()) return;
     for_each_rdma_nic(context, [&](const Device& device, const PciFunction& nic) {
-        if (nic.pf) return; // its PF stands for it
         // "DMA" and "DMA-FQ" translate, "identity" does not (Documentation/ABI/testing/sysfs-kernel-iommu_groups).
         const std::string type =
             line_of(fmt::format("{}/iommu_group/type", directory_of(context, nic.address.to_string())));
@@ -92,7 +92,7 @@ void check_acs(const Context& context, Findings& found) {
     std::set<std::string> told;
     for_each_rdma_nic(context, [&](const Device& device, const PciFunction& nic) {
         for (const PciFunction& gpu : context.inventory.others) {
-            if (nic.pf || !share_switch(nic, gpu)) continue;
+            if (!share_switch(nic, gpu)) continue;
             for (const std::string& bridge : bridges_between(nic, gpu)) {
                 if ((acs_control_of(context, bridge) & kRedirects) == 0 || !told.insert(bridge).second) continue;
                 found.warning(subject_of(device),

@@ -26,8 +26,8 @@ struct NeighbourUse {
     std::uint64_t overflows = 0; // since boot
 };
 
-/// A line for each processor, in hexadecimal: the first column is the same in all, the last but one counts failures to
-/// add an entry, "table_fulls" (neigh_stat_seq_show(), net/core/neighbour.c).
+/// A line for each processor, in hexadecimal: the first column is the same in all, the last one counts failures to add
+/// an entry, "table_fulls" (neigh_stat_seq_show(), net/core/neighbour.c).
 NeighbourUse use_of(const Context& context, const NeighbourTable& table) {
     constexpr std::size_t kTableFulls = 12;
     NeighbourUse use;

@@ -102,24 +102,8 @@ void check_taints(const Context& context, Findings& found) {
                    fmt::format("run `kubectl uncordon {}`", name));
 }
 
-/// Multus asks the API server at each ADD. The requests were those of the other checks.
-void check_api_access(const Context& context, Findings& found) {
-    for (const ApiServer::Failure& each : context.api_server.failures_of_node()) {
-        const bool is_of_multus = each.file.find("multus") != std::string::npos;
-        const std::string_view then = is_of_multus ? ", so pods stay in ContainerCreating" : "";
-        if (!each.is_unauthorized)
-            found.warning("", fmt::format("the API server of {} gives no answer{}: {}", each.file, then, each.what),
-                          "check that the server runs, and this node's route, name server and certificates for it");
-        else if (!found.has_warned("tokens"))
-            found.failure("", fmt::format("the API server refuses the token in {}{}", each.file, then),
-                          is_of_multus ? "restart the pod of Multus on this node, which writes a new one"
-                                       : "copy a new token to this node");
-    }
-}
-
 constexpr Check kNodeObjectChecks[] = {
     {{"taints", Layer::cluster, "labels and taints of the Node object that keep device plugins away"}, check_taints},
-    {{"api-access", Layer::cluster, "whether the API server answers Multus and rdmanet"}, check_api_access},
 };
 
 } // namespace

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -18,8 +19,8 @@ namespace rdmanet::doctor {
 namespace {
 
 /// Where runtimes look if they are not told: the CNI default, Debian's, Fedora's, k3s' and OpenShift's.
-const std::vector<std::string> kUsualDirectories{"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni",
-                                                 "/var/lib/rancher/k3s/data/cni", "/var/lib/cni/bin"};
+constexpr std::string_view kUsualDirectories[] = {"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni",
+                                                  "/var/lib/rancher/k3s/data/cni", "/var/lib/cni/bin"};
 
 /// The directories that a runtime's configuration names, and the file that does.
 struct Told {
@@ -126,10 +127,11 @@ void check_file(const Context& context, const std::string& directory, Findings& 
 
 void check_plugin(const Context& context, Findings& found) {
     const std::optional<Told> told = told_directories(context);
-    std::vector<std::string> directories = told ? told->directories : kUsualDirectories;
+    const std::vector<std::string> usual(std::begin(kUsualDirectories), std::end(kUsualDirectories));
+    std::vector<std::string> directories = told ? told->directories : usual;
     if (const auto directory = find_plugin(context, directories)) return check_file(context, *directory, found);
     if (told) {
-        const auto elsewhere = find_plugin(context, kUsualDirectories);
+        const auto elsewhere = find_plugin(context, usual);
         found.failure("",
                       fmt::format("the runtime looks for plugins in {} ({}), and rdmanet is {}",
                                   base::join(directories), told->file,

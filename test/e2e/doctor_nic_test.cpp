@@ -66,20 +66,22 @@ private:
 
 } // namespace
 
-TEST_CASE("the doctor makes the kernel load no module", "[doctor][sriov]") {
+TEST_CASE("doctor and inventory make the kernel load no module", "[doctor][sriov]") {
     NEEDS_VFS();
     NEEDS(!rdma_parent(1).empty(), "a second RDMA parent");
     const QuietNode node;
     const std::string address = address_of(node.other);
     shell(enable_roce(address, "false")); // so that the doctor asks devlink
+    shell("modprobe -r rdma_ucm ib_umad");
     {
         const RequestedModules requested;
         CHECK_THAT(doctor("-o wide"), Contains("enable_roce is false"));
+        (void)shell(concat(binary(), " inventory -o wide"));
         CHECK(RequestedModules::list() == "");
         shell("! genl ctrl get name no_such_family >/dev/null 2>&1");
         CHECK_THAT(RequestedModules::list(), Contains("family-no_such_family")); // so the list works
     }
-    shell(enable_roce(address, "true"));
+    shell(concat("modprobe rdma_ucm; modprobe ib_umad; ", enable_roce(address, "true")));
 }
 
 TEST_CASE("the doctor finds functions and VFs that no pod can have", "[doctor][sriov]") {

@@ -273,19 +273,6 @@ TEST_CASE("the doctor changes nothing, and its exit status is that of the worst 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("looking at the node loads no kernel module", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const std::string modules = "cut -d' ' -f1 /proc/modules | sort";
-    shell("modprobe -r rdma_ucm ib_umad");
-    const std::string before = shell(modules);
-    CHECK_THAT(before, !Contains("rdma_ucm"));
-    (void)doctor("-o wide");
-    (void)shell(concat(binary(), " inventory -o wide"));
-    CHECK(shell(modules) == before);
-    shell("modprobe rdma_ucm; modprobe ib_umad");
-}
-
 TEST_CASE("the doctor explains the texts of errors", "[doctor]") {
     const auto explain = [](const std::string& text) {
         return shell(concat(binary(), " doctor explain '", text, '\''));

@@ -106,6 +106,12 @@ TEST_CASE("whom the API server does not serve is a finding") {
     CHECK(is_documented("api-access", "the API server of Multus is away", node.found_by("api-access")));
 }
 
+TEST_CASE("a token that does not say when it expires is no token that lasts") {
+    const NodeOfCluster node;
+    node.use("multus", "http://127.0.0.1:1", "opaque");
+    CHECK_THAT(node.why_not("tokens"), Contains("says when it expires"));
+}
+
 TEST_CASE("a server that gives no answer is asked once, whoever asks") {
     const NodeOfCluster node;
     // It only listens, until its client goes.
