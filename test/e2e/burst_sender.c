@@ -21,6 +21,7 @@ static const char kFormat[] = "%04x:%06x:%06x:";
 enum { kGidAt = 4 + 1 + 6 + 1 + 6 + 1, kTextBytes = kGidAt + 32 + 1 };
 
 struct peer {
+    unsigned lid; // 0 for RoCE
     unsigned qpn;
     unsigned psn;
     union ibv_gid gid;
@@ -63,13 +64,12 @@ static int connect_to(const char* address) {
 
 static struct peer exchange(int fd, struct peer mine) {
     char text[kTextBytes];
-    sprintf(text, kFormat, 0, mine.qpn, mine.psn);
+    sprintf(text, kFormat, mine.lid, mine.qpn, mine.psn);
     for (int i = 0; i < 16; ++i) sprintf(text + kGidAt + 2 * i, "%02x", mine.gid.raw[i]);
     require(write(fd, text, sizeof text) == sizeof text, "write");
     require(recv(fd, text, sizeof text, MSG_WAITALL) == sizeof text, "recv");
     struct peer other;
-    unsigned lid;
-    require(sscanf(text, kFormat, &lid, &other.qpn, &other.psn) == 3, text);
+    require(sscanf(text, kFormat, &other.lid, &other.qpn, &other.psn) == 3, text);
     for (int i = 0; i < 16; ++i) require(sscanf(text + kGidAt + 2 * i, "%2hhx", &other.gid.raw[i]) == 1, text);
     return other;
 }
@@ -85,6 +85,7 @@ static void connect_queue_pair(struct ibv_qp* qp, int gid_index, struct peer min
         .ah_attr = {.is_global = 1, .port_num = 1, .grh = {.dgid = other.gid, .hop_limit = 1}},
     };
     rtr.ah_attr.grh.sgid_index = (uint8_t)gid_index;
+    rtr.ah_attr.dlid = (uint16_t)other.lid;
     require(ibv_modify_qp(qp, &rtr,
                           IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0,
@@ -136,7 +137,9 @@ int main(int argc, char** argv) {
     struct ibv_cq* cq = ibv_create_cq(context, 2 * kMessages, NULL, NULL, 0);
     require(cq != NULL, "ibv_create_cq");
     struct ibv_qp* qp = create_queue_pair(pd, cq);
-    struct peer mine = {.qpn = qp->qp_num, .psn = 1};
+    struct ibv_port_attr port;
+    require(ibv_query_port(context, 1, &port) == 0, "ibv_query_port");
+    struct peer mine = {.lid = port.lid, .qpn = qp->qp_num, .psn = 1};
     require(ibv_query_gid(context, 1, gid_index, &mine.gid) == 0, "ibv_query_gid");
 
     const int fd = connect_to(argv[3]);

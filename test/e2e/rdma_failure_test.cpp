@@ -1,6 +1,6 @@
-// What users' programs print when RDMA between two pods fails, and that `rdmanet doctor explain` knows these texts.
-#include "rdma_programs.hpp"
-#include "vf_stage.hpp"
+// What users' programs print when RDMA between two pods fails, and that `rdmanet doctor explain` knows these texts. The
+// everyday run has VFs. The matrix has every kind of attachment.
+#include "rdma_pods.hpp"
 
 #include "support/concat.hpp"
 #include "support/patience.hpp"
@@ -9,7 +9,6 @@
 #include <catch2/catch.hpp>
 
 #include <filesystem>
-#include <optional>
 #include <string>
 
 namespace rdmanet::test {
@@ -17,35 +16,6 @@ namespace rdmanet::test {
 using Catch::Contains;
 
 namespace {
-
-/// Two pods with a VF each.
-class TrafficStage {
-public:
-    TrafficStage() {
-        (void)add(call(one_, 0));
-        (void)add(of(call(other_, 1), "c2"));
-        server.emplace(one_);
-        client.emplace(other_);
-    }
-    TrafficStage(const TrafficStage&) = delete;
-    TrafficStage& operator=(const TrafficStage&) = delete;
-    ~TrafficStage() {
-        (void)call(one_, 0).with_command("DEL").run();
-        (void)of(call(other_, 1), "c2").with_command("DEL").run();
-    }
-
-    std::optional<RdmaEnd> server;
-    std::optional<RdmaEnd> client;
-
-private:
-    [[nodiscard]] PluginCall call(const Pod& pod, unsigned number) const {
-        return vf_call(vfs_, pod, number, concat("'rdma':true,", ipam("10.44.0.0/24")));
-    }
-
-    VfNode vfs_;
-    Pod one_{"one"};
-    Pod other_{"other"};
-};
 
 struct Outputs {
     std::string server;
@@ -102,13 +72,7 @@ std::string burst_sender() {
 const std::string kPingpong = "ibv_rc_pingpong";
 const std::string kWrite = "ib_write_bw -F";
 
-} // namespace
-
-TEST_CASE("a wrong GID index, as programs report it", "[traffic][doctor][sriov]") {
-    NEEDS_VFS();
-    const TrafficStage stage;
-    const RdmaEnd& server = *stage.server;
-    const RdmaEnd& client = *stage.client;
+void wrong_gid_index(const RdmaEnd& server, const RdmaEnd& client) {
     const auto with_index = [&](const std::string& program, const std::string& index) {
         return failing(server, on_end(program, server), client, on_end(program, with_gid(client, index)));
     };
@@ -127,25 +91,19 @@ TEST_CASE("a wrong GID index, as programs report it", "[traffic][doctor][sriov]"
                Contains("packets do not arrive"));
 }
 
-TEST_CASE("too little memory that may be locked, as programs report it", "[traffic][doctor][sriov]") {
-    NEEDS_VFS();
-    const TrafficStage stage;
-    const RdmaEnd& client = *stage.client;
+void little_locked_memory(const RdmaEnd& server, const RdmaEnd& client) {
     CHECK_THAT(explained(failing(client, with_locked_memory("64", on_end(concat(kPingpong, " -s 1000000"), client))),
                          "Couldn't register MR"),
                Contains("IPC_LOCK") && Contains("pod-memlock"));
     const std::string alone = with_locked_memory("64", on_end(kWrite, client));
-    PodProgram listening(stage.server->pod, on_end(kWrite, *stage.server));
-    wait_for_listener(listening, *stage.server); // the client connects before it registers memory
-    CHECK_THAT(explained(failing(client, concat(alone.substr(0, alone.size() - 1), ' ', stage.server->address, '\'')),
+    PodProgram listening(server.pod, on_end(kWrite, server));
+    wait_for_listener(listening, server); // the client connects before it registers memory
+    CHECK_THAT(explained(failing(client, concat(alone.substr(0, alone.size() - 1), ' ', server.address, '\'')),
                          "Couldn't allocate MR"),
                Contains("IPC_LOCK") && Contains("pod-memlock"));
 }
 
-TEST_CASE("a container without /dev/infiniband, as programs report it", "[traffic][doctor][sriov]") {
-    NEEDS_VFS();
-    const TrafficStage stage;
-    const RdmaEnd& client = *stage.client;
+void no_device_files(const RdmaEnd& server, const RdmaEnd& client) {
     const auto without = [&](const std::string& program, const std::string& text) {
         return explained(failing(client, without_device_files(program)), text);
     };
@@ -154,33 +112,29 @@ TEST_CASE("a container without /dev/infiniband, as programs report it", "[traffi
                Contains("pod-device-files"));
     CHECK_THAT(without(on_end(kWrite, client), "Unable to find the Infiniband/RoCE device"),
                Contains("pod-device-files"));
-    CHECK_THAT(without("rping -c -a 10.44.0.1", "No RDMA devices were detected"), Contains("pod-device-files"));
+    CHECK_THAT(without(concat("rping -c -a ", server.address), "No RDMA devices were detected"),
+               Contains("pod-device-files"));
 }
 
-TEST_CASE("different MTUs, as programs report them", "[traffic][doctor][sriov]") {
-    NEEDS_VFS();
-    const TrafficStage stage;
-    const RdmaEnd& server = *stage.server;
-    const RdmaEnd& client = *stage.client;
-    const auto with_mtus = [&](const std::string& servers, const std::string& clients) {
-        const std::string with = concat(kPingpong, " -m ");
-        return failing(server, on_end(concat(with, servers), server), client, on_end(concat(with, clients), client))
-            .client;
-    };
-    CHECK_THAT(explained(with_mtus("1024", "256"), "remote invalid request error (9)"), Contains("MTU"));
-    CHECK_THAT(explained(with_mtus("256", "1024"), "remote invalid request error (9)"), Contains("MTU"));
-    // The interfaces have MTU 1500.
-    CHECK_THAT(explained(with_mtus("4096", "4096"), "transport retry counter exceeded (12)"), Contains("mtu"));
+/// What the client prints.
+std::string with_mtus(const RdmaEnd& server, const std::string& servers, const RdmaEnd& client,
+                      const std::string& clients) {
+    const std::string with = concat(kPingpong, " -m ");
+    return failing(server, on_end(concat(with, servers), server), client, on_end(concat(with, clients), client)).client;
 }
 
-TEST_CASE("a peer that is gone, as programs report it", "[traffic][doctor][sriov]") {
-    NEEDS_VFS();
-    const TrafficStage stage;
-    const RdmaEnd& server = *stage.server;
-    const RdmaEnd& client = *stage.client;
+void different_mtus(const RdmaEnd& server, const RdmaEnd& client) {
+    CHECK_THAT(explained(with_mtus(server, "1024", client, "256"), "remote invalid request error (9)"),
+               Contains("MTU"));
+    CHECK_THAT(explained(with_mtus(server, "256", client, "1024"), "remote invalid request error (9)"),
+               Contains("MTU"));
+}
+
+void ended_peer(const RdmaEnd& server, const RdmaEnd& client) {
+    // In mode shared, only the host has the counters.
     const auto packets = [&](const RdmaEnd& end) {
-        return shell(concat("ip netns exec ", end.pod, " cat /sys/class/infiniband/", end.device,
-                            "/ports/1/counters/port_xmit_packets"));
+        const std::string file = concat("/sys/class/infiniband/", end.device, "/ports/1/counters/port_xmit_packets");
+        return shell(concat("cat ", file, " 2>/dev/null || ip netns exec ", end.pod, " cat ", file));
     };
     {
         const std::string many = concat(kPingpong, " -e -n 100000000");
@@ -214,12 +168,7 @@ TEST_CASE("a peer that is gone, as programs report it", "[traffic][doctor][sriov
     CHECK_THAT(explained(left.result().out, "Failed status 12:"), Contains("the peer has ended"));
 }
 
-TEST_CASE("a receiver without buffers, as programs report it", "[traffic][doctor][sriov]") {
-    NEEDS_VFS();
-    NEEDS(std::filesystem::exists(burst_sender()), "libibverbs-dev");
-    const TrafficStage stage;
-    const RdmaEnd& server = *stage.server;
-    const RdmaEnd& client = *stage.client;
+void no_buffers(const RdmaEnd& server, const RdmaEnd& client) {
     PodProgram receiver(server.pod, on_end(concat(kPingpong, " -r 1"), server));
     wait_for_listener(receiver, server);
     PodProgram sender(client.pod, concat(burst_sender(), ' ', client.device, ' ', client.gid, ' ', server.address));
@@ -229,6 +178,70 @@ TEST_CASE("a receiver without buffers, as programs report it", "[traffic][doctor
     sender.send("CONT");
     CHECK_THAT(explained(sender.result().out, "RNR retry counter exceeded (13)"), Contains("buffers"));
     CHECK_THAT(explained(" Failed status 13: wr_id 0 syndrom 0x0", "Failed status 13"), Contains("buffers"));
+}
+
+void all_failures(Carrier carrier) {
+    NEEDS(std::filesystem::exists(burst_sender()), "libibverbs-dev");
+    between_pods(carrier, [&](const RdmaEnd& server, const RdmaEnd& client) {
+        if (!is_infiniband(carrier)) wrong_gid_index(server, client); // the GID index counts between subnets only
+        little_locked_memory(server, client);
+        no_device_files(server, client);
+        different_mtus(server, client);
+        ended_peer(server, client);
+        no_buffers(server, client);
+    });
+}
+
+} // namespace
+
+TEST_CASE("a wrong GID index, as programs report it", "[traffic][doctor][sriov]") {
+    between_pods(Carrier::vf, wrong_gid_index);
+}
+
+TEST_CASE("too little memory that may be locked, as programs report it", "[traffic][doctor][sriov]") {
+    between_pods(Carrier::vf, little_locked_memory);
+}
+
+TEST_CASE("a container without /dev/infiniband, as programs report it", "[traffic][doctor][sriov]") {
+    between_pods(Carrier::vf, no_device_files);
+}
+
+TEST_CASE("different MTUs, as programs report them", "[traffic][doctor][sriov]") {
+    between_pods(Carrier::vf, [](const RdmaEnd& server, const RdmaEnd& client) {
+        different_mtus(server, client);
+        // The interfaces have MTU 1500.
+        CHECK_THAT(explained(with_mtus(server, "4096", client, "4096"), "transport retry counter exceeded (12)"),
+                   Contains("mtu"));
+    });
+}
+
+TEST_CASE("a peer that is gone, as programs report it", "[traffic][doctor][sriov]") {
+    between_pods(Carrier::vf, ended_peer);
+}
+
+TEST_CASE("a receiver without buffers, as programs report it", "[traffic][doctor][sriov]") {
+    NEEDS(std::filesystem::exists(burst_sender()), "libibverbs-dev");
+    between_pods(Carrier::vf, no_buffers);
+}
+
+TEST_CASE("all failures, as programs on macvlan children report them", "[.matrix]") {
+    all_failures(Carrier::macvlan);
+}
+
+TEST_CASE("all failures, as programs on ipvlan children report them", "[.matrix]") {
+    all_failures(Carrier::ipvlan);
+}
+
+TEST_CASE("all failures, as programs on sub-functions report them", "[.matrix]") {
+    all_failures(Carrier::subfunction);
+}
+
+TEST_CASE("all failures, as programs on IPoIB children report them", "[.matrix]") {
+    all_failures(Carrier::ipoib);
+}
+
+TEST_CASE("all failures, as programs on InfiniBand VFs report them", "[.matrix]") {
+    all_failures(Carrier::infiniband_vf);
 }
 
 } // namespace rdmanet::test
