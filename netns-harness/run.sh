@@ -14,6 +14,8 @@
 #                                simrnic/README.md
 #   RDMANET_HARNESS_NEEDS        what COMMAND needs of the kernel: netns macvlan ipvlan vlan veth dummy vrf bridge
 #                                rxe ptrace nic; default nic. If this machine's kernel has all of it, nothing is booted
+#   RDMANET_HARNESS_CABLE        "SOCKET PEER": paths of two Unix sockets, this guest's and another guest's. A cable
+#                                connects their virtio interfaces
 #   RDMANET_HARNESS_OUT          directory of this machine that the guest can write to as /out
 #   RDMANET_HARNESS_TIMEOUT      seconds until the guest is killed; default 1800
 #   RDMANET_HARNESS_MEM          memory in MiB; default 1536
@@ -222,6 +224,17 @@ share() { # directory, tag, more
 # milliseconds, and on a busy machine the result may be several times wrong.
 clock_rate() { has_kvm || printf 'tsc_early_khz=%s ' "$("$built/tsc_khz")"; }
 
+# Without another guest, it is connected to nothing.
+cable() {
+	local ends
+	read -ra ends <<<"${RDMANET_HARNESS_CABLE:-}"
+	if [[ ${#ends[@]} == 2 ]]; then
+		echo "dgram,id=cable,local.type=unix,local.path=${ends[0]//,/,,},remote.type=unix,remote.path=${ends[1]//,/,,}"
+	else
+		echo hubport,id=cable,hubid=0
+	fi
+}
+
 qemu_arguments() {
 	local image=$built/vmlinux
 	[[ -e $image ]] || image=$vmlinuz
@@ -231,8 +244,8 @@ qemu_arguments() {
 	printf '%s\n' -chardev "file,id=console,path=${work//,/,,}/console" -serial chardev:console
 	[[ ! -e $work/control/shell ]] ||
 		printf '%s\n' -chardev stdio,id=terminal,signal=off -serial chardev:terminal
-	# A virtio interface for tests that load virtio_net. Its cable is not connected.
-	printf '%s\n' -netdev hubport,id=nowhere,hubid=0 -device virtio-net-pci,netdev=nowhere,romfile=
+	# A virtio interface for tests that load virtio_net.
+	printf '%s\n' -netdev "$(cable)" -device virtio-net-pci,netdev=cable,romfile=
 	share / hostroot ,readonly=on
 	share "$work/control" control
 	[[ -z $kernel_root ]] || share "$(realpath "$kernel_root/lib/modules")" modules ,readonly=on

@@ -7,7 +7,8 @@
 #                          take samples, which change with the commit (test/seed)
 #   test/run.sh --all      everything, which takes a night: no samples, and the stages that only --all has
 #   test/run.sh STAGE...   only these stages, one after the other:
-#                          - style unit tidy fuzz harness demo e2e cluster etcd e2e_sanitize patience fault bench build
+#                          - style unit tidy fuzz harness demo nodes e2e cluster etcd e2e_sanitize patience fault bench
+#                            build
 #                          - of --all: e2e_guest traffic vfs64 bench_guest newest_kernel
 set -euo pipefail
 
@@ -22,7 +23,7 @@ packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck co
 	busybox-static dnsmasq-base etcd-server openssl curl python3-grpcio)
 
 # A guest waits half of its time, so three guests and a build keep two processors busy. "patience" only waits.
-lanes=("harness e2e cluster etcd" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench build")
+lanes=("harness e2e cluster etcd" "style unit fuzz e2e_sanitize fault" "patience tidy demo nodes bench build")
 only_in_all=(e2e_guest traffic vfs64 bench_guest newest_kernel)
 
 # What the everyday run takes of each. --all takes everything.
@@ -169,6 +170,11 @@ stage_harness() {
 stage_demo() {
 	say "the demo of the README"
 	check demo guest netns-harness/demo.sh inside
+}
+
+stage_nodes() {
+	say "RDMA between two nodes"
+	counted nodes test/nodes/run.sh
 }
 
 e2e_test=build/release/test/e2e/e2e_test

@@ -125,6 +125,15 @@ static void simrnic_count_roce(struct simrnic_func *func, const struct simrnic_f
 	simrnic_count(func, SIMRNIC_RX_READ_REQUESTS, frame->read_request);
 }
 
+/* A promiscuous net device also gets frames for others, an RDMA device does not. */
+static bool simrnic_is_for(struct simrnic_func *func, const struct simrnic_frame *frame)
+{
+	const struct simrnic_filter *filter = rcu_dereference(func->filter);
+	const u8 *dest = eth_hdr(frame->skb)->h_dest;
+
+	return is_multicast_ether_addr(dest) || (filter && simrnic_listed(filter, dest));
+}
+
 /* RoCE for a queue pair goes past the net device. Other RoCE may be for rdma_rxe on top of it. */
 static void simrnic_receive(struct simrnic_func *func, struct simrnic_frame *frame)
 {
@@ -141,7 +150,7 @@ static void simrnic_receive(struct simrnic_func *func, struct simrnic_frame *fra
 		kfree_skb(skb);
 		return;
 	}
-	if (frame->roce && simrnic_rdma_receive(func, skb)) {
+	if (frame->roce && simrnic_is_for(func, frame) && simrnic_rdma_receive(func, skb)) {
 		simrnic_count_roce(func, frame);
 		return;
 	}
