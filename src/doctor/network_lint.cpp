@@ -1,7 +1,7 @@
 #include "network_lint.hpp"
 
-#include "host_names.hpp"
 #include "kubelet.hpp"
+#include "network_fit.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
@@ -11,6 +11,7 @@
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -64,18 +65,6 @@ std::string as_for_plugin(const Reader& root, const Reader& ours, const Network&
         writer.member("name", network.name);
     if (!device.empty() && !ours.find("deviceID")) writer.member("deviceID", device);
     return writer.end_object().to_text();
-}
-
-/// A definition may be for other nodes. A file is of this node.
-void examine_parent(const Network& network, const config::Config& config, const Context& context, Findings& found) {
-    if (!config.master || config.is_device() || config.link_in_container) return;
-    if (is_on_host(context, *config.master)) return;
-    const std::string what = fmt::format("its master {} is neither an interface nor an RDMA device of this node",
-                                         base::quoted(*config.master));
-    if (network.is_definition)
-        found.info(network.place, what, "if its pods shall run here, set \"master\" to a name that all nodes have");
-    else
-        found.warning(network.place, what, "set \"master\" to one that `ip link` or `rdma link` shows");
 }
 
 bool needs_device(const config::Config& config) {
@@ -145,7 +134,7 @@ std::vector<std::string> undeclared(const Reader& ours, const config::Config& co
 }
 
 std::vector<std::string> examine_entry(const Network& network, const std::string& text, const Reader& ours,
-                                       const Context& context, Findings& found) {
+                                       const Context& context, SharedParents& parents, Findings& found) {
     const cni::NetConf conf = cni::parse_net_conf(text, cni::Strictness::strict);
     if (config::is_ipam_only(conf)) {
         std::vector<std::string> warnings;
@@ -156,14 +145,35 @@ std::vector<std::string> examine_entry(const Network& network, const std::string
     config::require_sound(config.ipam);
     for (const std::string& key : config.useless_keys.unknown)
         found.warning(network.place, fmt::format("unknown key {}", key), "correct or remove it");
-    examine_parent(network, config, context, found);
+    examine_fit(network, conf.name, config, context, parents, found);
     examine_resource(network, config, context, found);
     return undeclared(ours, config, context);
 }
 
 } // namespace
 
-std::vector<std::string> examine_network(const Network& network, const Context& context, Findings& found) {
+void SharedParents::take(const Network& network, const std::string& parent, std::string_view kind) {
+    uses_.push_back({.place = network.place, .is_definition = network.is_definition, .parent = parent, .kind = kind});
+}
+
+void SharedParents::report(Findings& found) const {
+    for (auto use = uses_.begin(); use != uses_.end(); ++use) {
+        const auto other = std::find_if(
+            uses_.begin(), use, [&](const Use& each) { return each.parent == use->parent && each.kind != use->kind; });
+        if (other == use) continue;
+        const std::string what = fmt::format("it wants {} children on {}, and {} wants {} children there: one kind "
+                                             "excludes the other",
+                                             use->kind, use->parent, other->place, other->kind);
+        const std::string cure = "give both the same \"attach\", or one of them another \"master\"";
+        if (use->is_definition)
+            found.info(use->place, what, cure);
+        else
+            found.warning(use->place, what, cure);
+    }
+}
+
+std::vector<std::string> examine_network(const Network& network, const Context& context, SharedParents& parents,
+                                         Findings& found) {
     std::vector<std::string> missing;
     if (network.text.find(config::kPluginName) == std::string::npos) return missing;
     try {
@@ -172,7 +182,7 @@ std::vector<std::string> examine_network(const Network& network, const Context& 
         const std::string device = network.resource ? device_of(context, *network.resource) : std::string();
         for (const Reader& ours : list_ours(root)) {
             const std::string text = as_for_plugin(root, ours, network, device);
-            for (std::string& each : examine_entry(network, text, ours, context, found))
+            for (std::string& each : examine_entry(network, text, ours, context, parents, found))
                 missing.push_back(std::move(each));
         }
     } catch (const kernel::NetlinkError&) {
