@@ -2,19 +2,16 @@
 
 #include "host_names.hpp"
 #include "host_socket.hpp"
+#include "network_ranges.hpp"
 
 #include <rdmanet/attach/misfit.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
-#include <rdmanet/kernel/route.hpp>
 
 #include <linux/if_arp.h>
 
-#include <algorithm>
-#include <optional>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace rdmanet::doctor {
@@ -140,50 +137,6 @@ void examine_use_of_parent(const Network& network, const config::Config& config,
                found);
 }
 
-bool overlap(const base::IpPrefix& one, const base::IpPrefix& other) {
-    return one.family() == other.family() && (one.contains(other.network()) || other.contains(one.network()));
-}
-
-/// The subnets that the network's pods take for their own.
-std::vector<base::IpPrefix> subnets_of(const config::Config& config) {
-    std::vector<base::IpPrefix> subnets;
-    if (const auto* ipam = std::get_if<ipam::Config>(&config.ipam)) {
-        for (const auto& configured : ipam->ranges) subnets.push_back(configured.range.subnet());
-        for (const auto& configured : ipam->addresses) subnets.push_back(configured.address);
-    }
-    return subnets;
-}
-
-/// Whether the interface is the parent itself, or leads to the same wire: a child of the parent, or what the parent is
-/// on.
-bool is_on_parents_wire(const Link& link, const Link& parent) {
-    return link.ifindex == parent.ifindex || link.is_child_of(parent.ifindex) || parent.is_child_of(link.ifindex);
-}
-
-/// Between the two, the pod looks for hosts of that subnet behind its own interface.
-void examine_ranges(const Network& network, const config::Config& config, kernel::Socket& route,
-                    const std::vector<Link>& links, const Link& parent, Findings& found) {
-    const auto subnets = subnets_of(config);
-    if (subnets.empty()) return;
-    for (const kernel::Route& connected :
-         kernel::list_routes(route, {.family = {}, .ifindex = {}, .table = kernel::kMainTable})) {
-        const auto link = std::find_if(links.begin(), links.end(),
-                                       [&](const Link& each) { return each.ifindex == connected.ifindex; });
-        if (connected.gateway || connected.destination.is_default_route() || link == links.end() ||
-            connected.destination.address().is_link_local() || is_on_parents_wire(*link, parent))
-            continue;
-        const auto subnet = std::find_if(subnets.begin(), subnets.end(), [&](const base::IpPrefix& each) {
-            return overlap(each, connected.destination);
-        });
-        if (subnet == subnets.end()) continue;
-        report(network,
-               fmt::format("its range {}/{} overlaps {} of interface {}, so its pods do not reach hosts behind {}",
-                           subnet->network(), subnet->length(), connected.destination, link->name, link->name),
-               "choose a range that no other interface of the node has in its subnet", found);
-        return;
-    }
-}
-
 } // namespace
 
 void examine_fit(const Network& network, const std::string& name, const config::Config& config, const Context& context,
@@ -197,7 +150,8 @@ void examine_fit(const Network& network, const std::string& name, const config::
     const auto links = kernel::list_links(route);
     examine_parent(network, config, context, *parent, found);
     examine_use_of_parent(network, config, context, links, *parent, found);
-    examine_ranges(network, config, route, links, *parent, found);
+    if (const auto misfit = find_range_misfit(config, route, links, *parent))
+        report(network, misfit->what, misfit->cure, found);
     if (const auto family = family_of(config.kind()); !family.empty()) parents.take(network, parent->name, family);
 }
 

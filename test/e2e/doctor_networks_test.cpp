@@ -1,7 +1,9 @@
 // `rdmanet doctor`: networks in files of the node that its interfaces do not allow, as the kernel of ADD would say.
 #include "doctor_provocation.hpp"
+#include "markdown.hpp"
 
 #include "support/concat.hpp"
+#include "support/documented_check.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/node.hpp"
@@ -80,6 +82,34 @@ TEST_CASE("the doctor finds networks that the node's interfaces do not allow", "
     shell(write_network(kFile, ipvlan));
     CHECK_THAT(found_by("networks", ""), Catch::Contains("has macvlan children (child0 in "));
     shell(remove_networks());
+}
+
+TEST_CASE("the doctor finds pods of one network that have no route to each other", "[doctor]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const Pod till("till");
+    const Pod door("door");
+    const auto attach = [&](const Pod& pod, const std::string& range) {
+        PluginCall call = of(call_for(pod, concat("'master':'par0',", ipam(range))), pod.name());
+        call.args = concat("K8S_POD_NAMESPACE=shop;K8S_POD_NAME=", pod.name(), ";K8S_POD_UID=", pod.name());
+        (void)add(call);
+        return call;
+    };
+    const PluginCall first = attach(till, "10.91.0.0/24");
+    CHECK(del(attach(door, "10.91.0.0/24")) == "");
+    CHECK(found_by("subnets", "") == "");
+    const PluginCall second = attach(door, "10.92.0.0/24");
+    const std::string found = found_by("subnets", "");
+    INFO(found);
+    CHECK(is_documented(source_text("docs/doctor.md"), "subnets", "the range of a network changes between two pods",
+                        found));
+    CHECK_THAT(found, Names("info", "net", "shop/till", "shop/door", "routes"));
+    till.run("ip route add 10.92.0.0/24 dev net1");
+    CHECK(found_by("subnets", "") != ""); // there is no way back
+    door.run("ip route add 10.91.0.0/24 dev net1");
+    CHECK(found_by("subnets", "") == "");
+    CHECK(del(second) == "");
+    CHECK(del(first) == "");
 }
 
 TEST_CASE("the doctor finds networks for Ethernet on InfiniBand", "[doctor][infiniband]") {

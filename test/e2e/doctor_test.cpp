@@ -28,7 +28,7 @@ const std::set<std::string> kTriedElsewhere{
     "neighbours",   "network-service",  "networks",  "pause",        "pcie-link",         "peer-memory",
     "pfc",          "pod-addresses",    "pod-found", "presence",     "rdma-devices",      "rdma-driver",
     "stack-origin", "strays",           "taints",    "trust",        "vf-macs",           "vf-mtu",
-    "vfs",          "any-network"};
+    "vfs",          "any-network",      "buffers",   "storm"};
 
 constexpr const char* kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 constexpr const char* kMultus = "/etc/cni/net.d/multus.d/multus.kubeconfig";
