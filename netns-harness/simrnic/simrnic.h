@@ -149,7 +149,7 @@ struct simrnic_faults {
 
 /* A counter that grows by itself, at a rate that debugfs has set. */
 struct simrnic_growth {
-	u64 count;	/* RTNL; until the rate was set */
+	u64 count; /* RTNL; until the rate was set */
 	u64 since_ns;
 	u64 per_second;
 };

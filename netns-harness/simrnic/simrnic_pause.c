@@ -14,12 +14,8 @@
 #define SIMRNIC_US_OF_FRAME   100   /* how long a frame pauses */
 
 const char simrnic_pause_names[SIMRNIC_PAUSE_COUNTERS][ETH_GSTRING_LEN] = {
-	"rx_prio3_pause",
-	"rx_prio3_pause_duration",
-	"tx_prio3_pause",
-	"tx_prio3_pause_duration",
-	"tx_pause_storm_warning_events",
-	"tx_pause_storm_error_events",
+	"rx_prio3_pause",	   "rx_prio3_pause_duration",	    "tx_prio3_pause",
+	"tx_prio3_pause_duration", "tx_pause_storm_warning_events", "tx_pause_storm_error_events",
 	"rx_discards_phy",
 };
 
