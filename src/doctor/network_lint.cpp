@@ -74,9 +74,9 @@ bool needs_device(const config::Config& config) {
     return whole != nullptr && !whole->name && !whole->hwaddr;
 }
 
-/// Only a definition says where Multus gets the pod's device from.
-void examine_resource(const Network& network, const config::Config& config, const Context& context, Findings& found) {
-    if (!network.is_definition) return;
+/// Only a definition says where Multus gets the pod's device from. False if the scheduler puts its pods on other nodes.
+bool examine_resource(const Network& network, const config::Config& config, const Context& context, Findings& found) {
+    if (!network.is_definition) return true;
     if (!network.resource) {
         if (needs_device(config))
             found.warning(
@@ -89,17 +89,18 @@ void examine_resource(const Network& network, const config::Config& config, cons
                             "k8s.v1.cni.cncf.io/resourceName=RESOURCE`, where RESOURCE is that of the device plugin: "
                             "`kubectl describe node` shows it under Allocatable",
                             network.place.substr(0, network.place.find('/')), network.name));
-        return;
+        return true;
     }
     try {
-        if (context.kubelet.devices().resources.count(*network.resource) != 0) return;
+        if (context.kubelet.devices().resources.count(*network.resource) != 0) return true;
     } catch (const base::Error&) {
-        return; // check "resources" says why
+        return true; // check "resources" says why
     }
     found.info(network.place,
                fmt::format("its resource {} is not registered with the kubelet of this node, so its pods run elsewhere",
                            *network.resource),
                "if they shall run here, check the device plugin's configuration for this node");
+    return false;
 }
 
 bool declares(const Reader& ours, std::string_view capability) {
@@ -145,8 +146,8 @@ std::vector<std::string> examine_entry(const Network& network, const std::string
     config::require_sound(config.ipam);
     for (const std::string& key : config.useless_keys.unknown)
         found.warning(network.place, fmt::format("unknown key {}", key), "correct or remove it");
-    examine_fit(network, conf.name, config, context, parents, found);
-    examine_resource(network, config, context, found);
+    if (examine_resource(network, config, context, found))
+        examine_fit(network, conf.name, config, context, parents, found);
     return undeclared(ours, config, context);
 }
 

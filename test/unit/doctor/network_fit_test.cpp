@@ -104,6 +104,11 @@ TEST_CASE("what a definition asks of this node is only worth knowing") {
     CHECK_THAT(found, Contains("info | default/roce | ADD refuses it: ") &&
                           Contains("if its pods shall run here, run `rdma system set netns shared`"));
     CHECK(is_documented("definitions", "a definition for nodes in mode shared, in mode exclusive", found));
+    node.make("var/lib/kubelet/device-plugins");
+    node.write("var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
+               R"({"Data": {"RegisteredDevices": {"example.com/b": ["0"]}}})");
+    CHECK_THAT(node.found_by("definitions"), Contains("run elsewhere") && !Contains("ADD refuses it"));
+    node.remove("var/lib/kubelet/device-plugins");
     node.inventory.mode = kernel::RdmaNetnsMode::shared;
     CHECK(node.found_by("definitions").empty());
 }
