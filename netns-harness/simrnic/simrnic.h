@@ -16,6 +16,7 @@
 
 #include <linux/atomic.h>
 #include <linux/etherdevice.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/ioport.h>
 #include <linux/netdevice.h>
@@ -146,6 +147,21 @@ struct simrnic_faults {
 	u32 rdma_delay_ms;
 };
 
+/* A counter that grows by itself, at a rate that debugfs has set. */
+struct simrnic_growth {
+	u64 count; /* RTNL; until the rate was set */
+	u64 since_ns;
+	u64 per_second;
+};
+
+/* What slows a port down. The units are microseconds and events. */
+struct simrnic_pause {
+	struct simrnic_growth received_us;
+	struct simrnic_growth sent_us;
+	struct simrnic_growth storms;
+	struct simrnic_growth discards;
+};
+
 struct simrnic_port {
 	struct simrnic_nic *nic;
 	unsigned int index;
@@ -155,6 +171,10 @@ struct simrnic_port {
 	u8 pfc;		/* RTNL; bit P: priority flow control of priority P */
 	bool rx_pause;	/* RTNL; 802.3x */
 	bool tx_pause;
+	bool has_buffers; /* RTNL; the administrator has set the two below */
+	u8 buffer_of[8];  /* by priority */
+	u32 buffer_size[8];
+	struct simrnic_pause pause;
 	struct simrnic_faults faults;
 	u64 out_of_sequence;   /* added to that counter of the RDMA devices, through debugfs */
 	atomic_t rdma_packets; /* from which faults.rdma_..._every choose */
@@ -250,6 +270,12 @@ extern const struct ethtool_ops simrnic_ethtool_ops;
 extern const struct dcbnl_rtnl_ops simrnic_dcbnl_ops;
 void simrnic_get_pauseparam(struct net_device *netdev, struct ethtool_pauseparam *pause);
 int simrnic_set_pauseparam(struct net_device *netdev, struct ethtool_pauseparam *pause);
+
+/* simrnic_pause.c: counters of flow control; all under RTNL */
+#define SIMRNIC_PAUSE_COUNTERS 7
+extern const char simrnic_pause_names[SIMRNIC_PAUSE_COUNTERS][ETH_GSTRING_LEN];
+void simrnic_pause_read(const struct simrnic_port *port, u64 *values);
+void simrnic_pause_debugfs(struct simrnic_port *port);
 
 /* simrnic_switch.c: frames between functions */
 netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev);

@@ -89,6 +89,7 @@ void simrnic_debugfs_add_port(struct simrnic_port *port)
 	debugfs_create_u32("rdma_mark_every", 0600, port->debugfs, &faults->rdma_mark_every);
 	debugfs_create_u32("rdma_delay_ms", 0600, port->debugfs, &faults->rdma_delay_ms);
 	debugfs_create_u64("out_of_sequence", 0600, port->debugfs, &port->out_of_sequence);
+	simrnic_pause_debugfs(port);
 	faults->vf_call_errno = EIO;
 	simrnic_debugfs_add_function(port, "pf", &port->pf);
 	for (vf = 0; vf < simrnic_vfs; vf++) {

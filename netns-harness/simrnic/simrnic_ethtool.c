@@ -58,13 +58,19 @@ static int simrnic_get_link_ksettings(struct net_device *netdev,
 
 static int simrnic_get_sset_count(struct net_device *netdev, int set)
 {
-	return set == ETH_SS_STATS ? SIMRNIC_COUNTERS : -EOPNOTSUPP;
+	if (set != ETH_SS_STATS)
+		return -EOPNOTSUPP;
+	return SIMRNIC_COUNTERS + (simrnic_is_pf(netdev_priv(netdev)) ? SIMRNIC_PAUSE_COUNTERS : 0);
 }
 
 static void simrnic_get_strings(struct net_device *netdev, u32 set, u8 *data)
 {
-	if (set == ETH_SS_STATS)
-		memcpy(data, simrnic_counter_names, sizeof(simrnic_counter_names));
+	if (set != ETH_SS_STATS)
+		return;
+	memcpy(data, simrnic_counter_names, sizeof(simrnic_counter_names));
+	if (simrnic_is_pf(netdev_priv(netdev)))
+		memcpy(data + sizeof(simrnic_counter_names), simrnic_pause_names,
+		       sizeof(simrnic_pause_names));
 }
 
 static void simrnic_get_ethtool_stats(struct net_device *netdev, struct ethtool_stats *stats,
@@ -75,6 +81,8 @@ static void simrnic_get_ethtool_stats(struct net_device *netdev, struct ethtool_
 
 	for (i = 0; i < SIMRNIC_COUNTERS; i++)
 		data[i] = simrnic_read(func, i);
+	if (simrnic_is_pf(func))
+		simrnic_pause_read(func->port, data + SIMRNIC_COUNTERS);
 }
 
 const struct ethtool_ops simrnic_ethtool_ops = {

@@ -65,6 +65,12 @@ const std::vector<ApiServer::Failure>& ApiServer::failures_of_node() {
     return failures_;
 }
 
+bool ApiServer::has_kubeconfig() const {
+    return !kubeconfig_.empty() || std::any_of(std::begin(kOfNode), std::end(kOfNode), [&](const Kubeconfig& each) {
+        return exists(fmt::format("{}{}", root_, each.file));
+    });
+}
+
 void ApiServer::require_named() const {
     if (kubeconfig_.empty()) return;
     const std::string path = fmt::format("{}{}", root_, kubeconfig_);

@@ -17,10 +17,12 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> device_user_checks();
 [[nodiscard]] std::span<const Check> vf_checks();
 [[nodiscard]] std::span<const Check> nic_checks();
+[[nodiscard]] std::span<const Check> port_checks();
 [[nodiscard]] std::span<const Check> network_checks();
 [[nodiscard]] std::span<const Check> host_network_checks();
 [[nodiscard]] std::span<const Check> plugin_checks();
 [[nodiscard]] std::span<const Check> runtime_checks();
+[[nodiscard]] std::span<const Check> subnet_checks();
 [[nodiscard]] std::span<const Check> denial_checks();
 [[nodiscard]] std::span<const Check> device_plugin_checks();
 [[nodiscard]] std::span<const Check> cluster_checks();

@@ -17,6 +17,7 @@ namespace rdmanet::doctor {
 class ApiServer;
 class KernelLog;
 class Kubelet;
+class PortWatch;
 
 struct Context {
     const inventory::Inventory& inventory;
@@ -27,6 +28,7 @@ struct Context {
     KernelLog& kernel_log;
     Kubelet& kubelet;
     ApiServer& api_server;
+    const PortWatch& port_watch;
 
     /// A file of the host.
     [[nodiscard]] std::string path(std::string_view file) const { return fmt::format("{}{}", root, file); }

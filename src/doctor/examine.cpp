@@ -4,6 +4,7 @@
 #include "checks.hpp"
 #include "kernel_messages.hpp"
 #include "kubelet.hpp"
+#include "port_watch.hpp"
 
 #include <rdmanet/base/error.hpp>
 
@@ -15,17 +16,12 @@ namespace {
 using inventory::Inventory;
 
 std::vector<std::span<const Check>> all_layers() {
-    return {hardware_checks(),     gpu_checks(),
-            kernel_checks(),       kernel_log_checks(),
-            function_checks(),     rdma_checks(),
-            place_checks(),        device_user_checks(),
-            vf_checks(),           nic_checks(),
-            network_checks(),      host_network_checks(),
-            plugin_checks(),       runtime_checks(),
-            denial_checks(),       device_plugin_checks(),
-            cluster_checks(),      network_definition_checks(),
-            node_object_checks(),  api_access_checks(),
-            pod_presence_checks(), pod_checks()};
+    return {hardware_checks(),    gpu_checks(),           kernel_checks(),       kernel_log_checks(),
+            function_checks(),    rdma_checks(),          place_checks(),        device_user_checks(),
+            vf_checks(),          nic_checks(),           network_checks(),      host_network_checks(),
+            port_checks(),        plugin_checks(),        runtime_checks(),      subnet_checks(),
+            denial_checks(),      device_plugin_checks(), cluster_checks(),      network_definition_checks(),
+            node_object_checks(), api_access_checks(),    pod_presence_checks(), pod_checks()};
 }
 
 /// "ok" of a check that had nothing to look at would say too much. Why nothing is there is for the layers below, and
@@ -101,6 +97,8 @@ Severity Report::worst() const {
 }
 
 Report examine(const Inventory& inventory, const attach::Node& node, const Options& options) {
+    PortWatch port_watch(inventory);
+    if (!options.pod_only) port_watch.begin();
     KernelLog kernel_log(options.root);
     Kubelet kubelet(options.root);
     ApiServer api_server(options.root, options.kubeconfig);
@@ -113,7 +111,8 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
                           .missing_pod = pod ? std::string() : options.pod,
                           .kernel_log = kernel_log,
                           .kubelet = kubelet,
-                          .api_server = api_server};
+                          .api_server = api_server,
+                          .port_watch = port_watch};
     Report report{.checks = {}, .findings = {}, .unseen = inventory.unseen};
     Findings found;
     for (const auto& layer : all_layers())

@@ -107,6 +107,18 @@ constexpr Explanation kExplanations[] = {
      "mtu"},
     {"failed to set netns: device or resource busy",
      "the RDMA mode cannot change while other network namespaces exist: set it at boot", "mode-at-boot"},
+    {"RTNETLINK answers: Device or resource busy",
+     "the parent has children of the other kind (macvlan or ipvlan), or it is a port of a bridge or bond: use one kind "
+     "for all networks of a parent, and not a port",
+     "networks definitions"},
+    {"PSECURE_VIOLATION",
+     "the switch allows few MAC addresses on the port, and each macvlan child has its own: allow more on the switch, "
+     "or set \"attach\": \"ipvlan\"",
+     ""},
+    {"udp ... 4791",
+     "RoCE v2 uses UDP port 4791. The NIC handles these packets itself, so firewall rules and tcpdump of the host do "
+     "not see them; only rdma_rxe uses the host's stack",
+     ""},
     {"text file busy", "the plugin's binary was overwritten while it ran: copy it beside, then rename it", "plugin"},
     {"netplugin failed with no error message",
      "the plugin was killed, mostly because the pod of Multus has too little memory", ""},

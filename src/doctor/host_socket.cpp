@@ -8,14 +8,27 @@
 
 namespace rdmanet::doctor {
 
-kernel::Socket open_on_host(const Context& context, kernel::Protocol protocol) {
+kernel::Socket open_on_host(const inventory::Inventory& inventory, kernel::Protocol protocol) {
     const auto deadline = base::Deadline::in(std::chrono::seconds(1));
     try {
-        if (const auto host = kernel::find_netns(context.inventory.namespaces.front().path))
+        if (const auto host = kernel::find_netns(inventory.namespaces.front().path))
             return kernel::Socket::open_in(*host, protocol, deadline);
     } catch (const base::Error&) { // this user must not
     }
     return kernel::Socket::open(protocol, deadline);
+}
+
+kernel::Socket open_on_host(const Context& context, kernel::Protocol protocol) {
+    return open_on_host(context.inventory, protocol);
+}
+
+kernel::StatisticsReader open_statistics_on_host(const inventory::Inventory& inventory) {
+    try {
+        if (const auto host = kernel::find_netns(inventory.namespaces.front().path))
+            return kernel::StatisticsReader::open_in(*host);
+    } catch (const base::Error&) { // this user must not
+    }
+    return kernel::StatisticsReader::open();
 }
 
 } // namespace rdmanet::doctor

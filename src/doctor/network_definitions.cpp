@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 
 namespace rdmanet::doctor {
@@ -39,15 +40,17 @@ private:
 void check_networks(const Context& context, Findings& found) {
     bool any = false;
     Undeclared undeclared;
+    SharedParents parents;
     for (const char* folder : kFolders)
         for (const std::string& name : names_in(context.path(folder))) {
             if (!is_configuration(name)) continue;
             any = true;
             const std::string file = fmt::format("{}/{}", folder, name);
-            undeclared.take(file,
-                            examine_network({.place = file, .text = content_of(context.path(file))}, context, found));
+            const Network network{.place = file, .text = content_of(context.path(file))};
+            undeclared.take(file, examine_network(network, context, parents, found));
         }
     if (!any) throw base::Error(fmt::format("{} and {} have no configuration", kFolders[0], kFolders[1]));
+    parents.report(found);
     undeclared.report(found);
 }
 
@@ -62,6 +65,7 @@ void check_definitions(const Context& context, Findings& found) {
     const auto list = context.api_server.get(kDefinitions);
     if (!list) throw base::Error("the API server has no NetworkAttachmentDefinitions: Multus is not installed there");
     Undeclared undeclared;
+    SharedParents parents;
     for (const json::Reader& item : list->root().at("items").elements()) {
         const json::Reader metadata = item.at("metadata");
         const std::string name = metadata.at("name").string();
@@ -72,14 +76,40 @@ void check_definitions(const Context& context, Findings& found) {
                               .text = text ? text->string() : std::string(),
                               .is_definition = true,
                               .resource = resource_of(metadata)};
-        undeclared.take(network.place, examine_network(network, context, found));
+        undeclared.take(network.place, examine_network(network, context, parents, found));
     }
+    parents.report(found);
     undeclared.report(found);
+}
+
+/// The cluster may have a definition that nobody here may read.
+bool has_definition(const Context& context) {
+    if (!context.api_server.has_kubeconfig()) return false;
+    const auto list = context.api_server.get(kDefinitions);
+    return list && list->root().to_text().find(config::kPluginName) != std::string::npos;
+}
+
+bool has_file(const Context& context) {
+    for (const char* folder : kFolders)
+        for (const std::string& name : names_in(context.path(folder)))
+            if (is_configuration(name) &&
+                content_of(context.path(fmt::format("{}/{}", folder, name))).find(config::kPluginName) !=
+                    std::string::npos)
+                return true;
+    return false;
+}
+
+void check_any_network(const Context& context, Findings& found) {
+    if (has_file(context) || has_definition(context)) return;
+    found.info("", "no network names rdmanet, neither in a file of this node nor in a NetworkAttachmentDefinition",
+               "set \"master\" and the range in conf-examples/nad-roce.yaml (mode shared) or conf-examples/nad-vf.yaml "
+               "(mode exclusive), then `kubectl apply -f FILE`");
 }
 
 constexpr Check kNetworkDefinitionChecks[] = {
     {{"networks", Layer::cluster, "networks in files of this node that name rdmanet"}, check_networks},
     {{"definitions", Layer::cluster, "NetworkAttachmentDefinitions that name rdmanet"}, check_definitions},
+    {{"any-network", Layer::cluster, "whether a network names rdmanet"}, check_any_network},
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 #include "network_lint.hpp"
 
-#include "host_names.hpp"
 #include "kubelet.hpp"
+#include "network_fit.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
@@ -11,6 +11,7 @@
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -66,18 +67,6 @@ std::string as_for_plugin(const Reader& root, const Reader& ours, const Network&
     return writer.end_object().to_text();
 }
 
-/// A definition may be for other nodes. A file is of this node.
-void examine_parent(const Network& network, const config::Config& config, const Context& context, Findings& found) {
-    if (!config.master || config.is_device() || config.link_in_container) return;
-    if (is_on_host(context, *config.master)) return;
-    const std::string what = fmt::format("its master {} is neither an interface nor an RDMA device of this node",
-                                         base::quoted(*config.master));
-    if (network.is_definition)
-        found.info(network.place, what, "if its pods shall run here, set \"master\" to a name that all nodes have");
-    else
-        found.warning(network.place, what, "set \"master\" to one that `ip link` or `rdma link` shows");
-}
-
 bool needs_device(const config::Config& config) {
     if (config.device) return false;
     if (std::holds_alternative<config::Sriov>(config.attach)) return true;
@@ -85,9 +74,9 @@ bool needs_device(const config::Config& config) {
     return whole != nullptr && !whole->name && !whole->hwaddr;
 }
 
-/// Only a definition says where Multus gets the pod's device from.
-void examine_resource(const Network& network, const config::Config& config, const Context& context, Findings& found) {
-    if (!network.is_definition) return;
+/// Only a definition says where Multus gets the pod's device from. False if the scheduler puts its pods on other nodes.
+bool examine_resource(const Network& network, const config::Config& config, const Context& context, Findings& found) {
+    if (!network.is_definition) return true;
     if (!network.resource) {
         if (needs_device(config))
             found.warning(
@@ -100,17 +89,18 @@ void examine_resource(const Network& network, const config::Config& config, cons
                             "k8s.v1.cni.cncf.io/resourceName=RESOURCE`, where RESOURCE is that of the device plugin: "
                             "`kubectl describe node` shows it under Allocatable",
                             network.place.substr(0, network.place.find('/')), network.name));
-        return;
+        return true;
     }
     try {
-        if (context.kubelet.devices().resources.count(*network.resource) != 0) return;
+        if (context.kubelet.devices().resources.count(*network.resource) != 0) return true;
     } catch (const base::Error&) {
-        return; // check "resources" says why
+        return true; // check "resources" says why
     }
     found.info(network.place,
                fmt::format("its resource {} is not registered with the kubelet of this node, so its pods run elsewhere",
                            *network.resource),
                "if they shall run here, check the device plugin's configuration for this node");
+    return false;
 }
 
 bool declares(const Reader& ours, std::string_view capability) {
@@ -145,7 +135,7 @@ std::vector<std::string> undeclared(const Reader& ours, const config::Config& co
 }
 
 std::vector<std::string> examine_entry(const Network& network, const std::string& text, const Reader& ours,
-                                       const Context& context, Findings& found) {
+                                       const Context& context, SharedParents& parents, Findings& found) {
     const cni::NetConf conf = cni::parse_net_conf(text, cni::Strictness::strict);
     if (config::is_ipam_only(conf)) {
         std::vector<std::string> warnings;
@@ -156,14 +146,35 @@ std::vector<std::string> examine_entry(const Network& network, const std::string
     config::require_sound(config.ipam);
     for (const std::string& key : config.useless_keys.unknown)
         found.warning(network.place, fmt::format("unknown key {}", key), "correct or remove it");
-    examine_parent(network, config, context, found);
-    examine_resource(network, config, context, found);
+    if (examine_resource(network, config, context, found))
+        examine_fit(network, conf.name, config, context, parents, found);
     return undeclared(ours, config, context);
 }
 
 } // namespace
 
-std::vector<std::string> examine_network(const Network& network, const Context& context, Findings& found) {
+void SharedParents::take(const Network& network, const std::string& parent, std::string_view kind) {
+    uses_.push_back({.place = network.place, .is_definition = network.is_definition, .parent = parent, .kind = kind});
+}
+
+void SharedParents::report(Findings& found) const {
+    for (auto use = uses_.begin(); use != uses_.end(); ++use) {
+        const auto other = std::find_if(
+            uses_.begin(), use, [&](const Use& each) { return each.parent == use->parent && each.kind != use->kind; });
+        if (other == use) continue;
+        const std::string what = fmt::format("it wants {} children on {}, and {} wants {} children there: one kind "
+                                             "excludes the other",
+                                             use->kind, use->parent, other->place, other->kind);
+        const std::string cure = "give both the same \"attach\", or one of them another \"master\"";
+        if (use->is_definition)
+            found.info(use->place, what, cure);
+        else
+            found.warning(use->place, what, cure);
+    }
+}
+
+std::vector<std::string> examine_network(const Network& network, const Context& context, SharedParents& parents,
+                                         Findings& found) {
     std::vector<std::string> missing;
     if (network.text.find(config::kPluginName) == std::string::npos) return missing;
     try {
@@ -172,7 +183,7 @@ std::vector<std::string> examine_network(const Network& network, const Context& 
         const std::string device = network.resource ? device_of(context, *network.resource) : std::string();
         for (const Reader& ours : list_ours(root)) {
             const std::string text = as_for_plugin(root, ours, network, device);
-            for (std::string& each : examine_entry(network, text, ours, context, found))
+            for (std::string& each : examine_entry(network, text, ours, context, parents, found))
                 missing.push_back(std::move(each));
         }
     } catch (const kernel::NetlinkError&) {

@@ -1,6 +1,7 @@
 // Settings of Ethernet ports that RoCE needs: its version, MTUs of VFs, flow control, marks of congestion.
 #include "checks.hpp"
 #include "files.hpp"
+#include "ports.hpp"
 #include "vfs.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -13,12 +14,6 @@ using inventory::Device;
 using inventory::NetDevice;
 using inventory::RdmaDevice;
 using inventory::RdmaPort;
-
-constexpr unsigned kPriorities = 8; // of IEEE 802.1Q
-
-bool is_roce(const Device& device) {
-    return !device.rdma.empty() && device.rdma.front().protocol == "roce";
-}
 
 /// The kernel's default is RoCE v2 (CMA_PREFERRED_ROCE_GID_TYPE, cma.c). The device's directory in configfs is there
 /// if somebody made it (drivers/infiniband/core/cma_configfs.c).
@@ -88,15 +83,6 @@ void check_vf_mtu(const Context& context, Findings& found) {
     }
 }
 
-/// Calls `visit` for each RoCE interface of the host that is up and whose driver reports its flow control.
-template <class Visit>
-void for_each_port(const Context& context, const Visit& visit) {
-    for (const Device& device : context.inventory.devices)
-        for (const NetDevice& net : device.net)
-            if (is_roce(device) && is_host_parent(device, net) && net.is_up && net.flow_control)
-                visit(device, net, *net.flow_control);
-}
-
 void check_pfc(const Context& context, Findings& found) {
     for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
         if (flow.pfc == 0)
@@ -118,33 +104,33 @@ void check_pause(const Context& context, Findings& found) {
     });
 }
 
-bool has_priority(const kernel::FlowControl& flow, unsigned priority) {
-    return (flow.pfc >> priority & 1U) != 0;
-}
-
-/// The drivers of NVIDIA's OFED have files for this and the next check.
+/// The kernel knows it since Linux 6.3, if the driver does. The drivers of NVIDIA's OFED have files for this and the
+/// next check.
 void check_trust(const Context& context, Findings& found) {
     for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
         const std::string file = fmt::format("/sys/class/net/{}/qos/trust", net.name);
-        if (flow.pfc == 0 || has_priority(flow, 0) || line_of(context.path(file)) != "pcp") return;
+        const bool is_pcp_by_file = line_of(context.path(file)) == "pcp";
+        const bool is_pcp = flow.trust ? flow.trust->pcp && !flow.trust->dscp : is_pcp_by_file;
+        if (flow.pfc == 0 || has_pfc(flow, 0) || !is_pcp) return;
         found.info(subject_of(device),
                    fmt::format("{} takes the priority from the VLAN tag: packets without a tag have priority 0, whose "
                                "PFC is off",
                                net.name),
-                   fmt::format("use a VLAN with a priority, or `echo dscp >{}`, and the same on the switch",
-                               shell_word(file)));
+                   fmt::format("use a VLAN with a priority, or `{}`, and the same on the switch",
+                               flow.trust ? fmt::format("dcb apptrust set dev {} order dscp pcp", shell_word(net.name))
+                                          : fmt::format("echo dscp >{}", shell_word(file))));
     });
 }
 
 /// NP notifies the sender of marked packets, RP makes the sender slow down.
 void check_ecn(const Context& context, Findings& found) {
     for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
-        for (unsigned priority = 0; priority < kPriorities; ++priority) {
+        for (unsigned priority = 0; priority < kernel::kPriorities; ++priority) {
             std::vector<std::string> off;
             std::string cure;
             for (const char* part : {"roce_np", "roce_rp"}) {
                 const std::string file = fmt::format("/sys/class/net/{}/ecn/{}/enable/{}", net.name, part, priority);
-                if (!has_priority(flow, priority) || line_of(context.path(file)) != "0") continue;
+                if (!has_pfc(flow, priority) || line_of(context.path(file)) != "0") continue;
                 off.emplace_back(part);
                 cure += fmt::format("{}`echo 1 >{}`", cure.empty() ? "" : ", ", shell_word(file));
             }
@@ -163,7 +149,7 @@ constexpr Check kNicChecks[] = {
     {{"vf-mtu", Layer::network, "MTU of VFs and of their PF"}, check_vf_mtu},
     {{"pfc", Layer::network, "priority flow control of RoCE ports"}, check_pfc},
     {{"pause", Layer::network, "global pause beside priority flow control"}, check_pause},
-    {{"trust", Layer::network, "where a port takes the priority from (OFED)"}, check_trust},
+    {{"trust", Layer::network, "where a port takes the priority from"}, check_trust},
     {{"ecn", Layer::network, "ECN of the priorities that have PFC (OFED)"}, check_ecn},
 };
 

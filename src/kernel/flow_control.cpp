@@ -1,5 +1,6 @@
 #include <rdmanet/kernel/flow_control.hpp>
 
+#include "dcb_parse.hpp"
 #include "generic_family.hpp"
 #include "message.hpp"
 
@@ -12,14 +13,13 @@
 namespace rdmanet::kernel {
 namespace {
 
-std::optional<std::uint8_t> find_pfc(Socket& route, const std::string& interface) {
+std::optional<FlowControl> find_traffic_classes(Socket& route, const std::string& interface) {
     Message request(RTM_GETDCB, 0, dcbmsg{.dcb_family = AF_UNSPEC, .cmd = DCB_CMD_IEEE_GET, .dcb_pad = 0});
     request.put_text(DCB_ATTR_IFNAME, interface);
     const Answer answer = route.ask(request);
     if (answer.errno_value != 0 || answer.message == nullptr) return std::nullopt;
     const auto parsed = parse_message<dcbmsg>(*answer.message, RTM_GETDCB);
-    const auto pfc = parsed ? parsed->second.nest(DCB_ATTR_IEEE).find_value<ieee_pfc>(DCB_ATTR_IEEE_PFC) : std::nullopt;
-    return pfc ? std::optional(pfc->pfc_en) : std::nullopt;
+    return parsed ? parse_ieee(parsed->second.nest(DCB_ATTR_IEEE)) : std::nullopt;
 }
 
 /// ETHTOOL_GPAUSEPARAM by ioctl(2) would load a module for an interface that is gone (dev_load(),
@@ -41,9 +41,9 @@ bool has_global_pause(Socket& generic, unsigned ifindex) {
 
 std::optional<FlowControl> find_flow_control(Socket& route, Socket& generic, const std::string& interface,
                                              unsigned ifindex) {
-    const auto pfc = find_pfc(route, interface);
-    if (!pfc) return std::nullopt;
-    return FlowControl{.pfc = *pfc, .global_pause = *pfc != 0 && has_global_pause(generic, ifindex)};
+    auto flow = find_traffic_classes(route, interface);
+    if (flow) flow->global_pause = flow->pfc != 0 && has_global_pause(generic, ifindex);
+    return flow;
 }
 
 } // namespace rdmanet::kernel

@@ -6,6 +6,7 @@
 #include "support/example_rights.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
+#include "support/plugin_call.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 

@@ -4,15 +4,33 @@
 
 #include <rdmanet/kernel/netlink_socket.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace rdmanet::kernel {
 
+inline constexpr std::size_t kPriorities = 8; // of IEEE 802.1Q
+
+/// Where a port keeps what it receives (struct dcbnl_buffer, linux/dcbnl.h).
+struct PortBuffers {
+    std::array<std::uint8_t, kPriorities> of_priority{}; // number of the buffer
+    std::array<std::uint32_t, 8> sizes{};                // bytes, by number
+};
+
+/// From which marks a port takes a packet's priority. Without any, each packet has the port's default priority.
+struct PriorityTrust {
+    bool pcp = false;  // of the VLAN tag
+    bool dscp = false; // of the IP header
+};
+
 struct FlowControl {
     std::uint8_t pfc = 0;      // bit P: PFC is on for priority P
     bool global_pause = false; // the port sends or obeys pause frames; only read if PFC is on
+    std::optional<PortBuffers> buffers{};
+    std::optional<PriorityTrust> trust{}; // since Linux 6.3
 };
 
 /// Of an interface in the namespace of both sockets: `route` has Protocol::route, `generic` has Protocol::generic.

@@ -2,6 +2,7 @@
 
 #include "ipoib.hpp"
 
+#include <rdmanet/attach/misfit.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -78,43 +79,46 @@ Link default_route_parent(kernel::Socket& route) {
         "interface");
 }
 
-void require_ethernet_parent(const Link& parent, const config::Config& config) {
+std::optional<Misfit> find_ethernet_misfit(const Link& parent, const config::Config& config) {
     const std::string name = quoted(parent.name);
     if (parent.is_infiniband())
-        refuse_parent(fmt::format("parent {} is an InfiniBand interface, but {} needs an Ethernet interface: set "
-                                  "\"attach\": \"ipoib\"",
-                                  name, config.kind()));
+        return Misfit{.what = fmt::format("parent {} is an InfiniBand interface, but {} needs an Ethernet interface",
+                                          name, config.kind()),
+                      .cure = "set \"attach\": \"ipoib\""};
     if (parent.hardware_type != ARPHRD_ETHER)
-        refuse_parent(fmt::format(
-            "parent {} is not an Ethernet interface, which {} needs: set \"master\" to an Ethernet interface", name,
-            config.kind()));
+        return Misfit{.what =
+                          fmt::format("parent {} is not an Ethernet interface, which {} needs", name, config.kind()),
+                      .cure = "set \"master\" to an Ethernet interface"};
+    return std::nullopt;
 }
 
 /// A child cannot be a parent (ipoib_new_child_link(), drivers/infiniband/ulp/ipoib/ipoib_netlink.c).
-void require_ipoib_parent(const Link& parent) {
+std::optional<Misfit> find_ipoib_misfit(const Link& parent) {
     const std::string name = quoted(parent.name);
     if (parent.kind != "ipoib")
-        refuse_parent(
-            fmt::format("parent {} is not an IPoIB interface, which \"attach\": \"ipoib\" needs: run `modprobe "
-                        "ib_ipoib`, and set \"master\" to one that `ip link show type ipoib` lists",
-                        name));
+        return Misfit{
+            .what = fmt::format("parent {} is not an IPoIB interface, which \"attach\": \"ipoib\" needs", name),
+            .cure = "run `modprobe ib_ipoib`, and set \"master\" to one that `ip link show type ipoib` lists"};
     if (parent.parent_ifindex)
-        refuse_parent(
-            fmt::format("parent {} is itself an IPoIB child, which cannot have children: set \"master\" to its "
-                        "parent, and \"pkey\" to its partition key",
-                        name));
+        return Misfit{.what = fmt::format("parent {} is itself an IPoIB child, which cannot have children", name),
+                      .cure = "set \"master\" to its parent, and \"pkey\" to its partition key"};
+    return std::nullopt;
 }
 
-void require_mtu_below(const Link& parent, const config::Config& config) {
+std::optional<Misfit> find_kind_misfit(const Link& parent, const config::Config& config) {
+    return config.is_ipoib() ? find_ipoib_misfit(parent) : find_ethernet_misfit(parent, config);
+}
+
+std::optional<Misfit> find_mtu_misfit(const Link& parent, const config::Config& config) {
     const unsigned most = config.is_ipoib() ? most_mtu_of_ipoib(config, parent) : parent.mtu;
-    if (config.mtu.value_or(0) <= most) return;
-    throw cni::CniError(
-        cni::ErrorCode::invalid_network_config,
-        most == parent.mtu
-            ? fmt::format("mtu: {} is above the MTU {} of parent {}: lower \"mtu\", or raise the parent's", *config.mtu,
-                          most, quoted(parent.name))
-            : fmt::format("mtu: {} is above {}, the largest MTU of {}: lower \"mtu\"", *config.mtu, most,
-                          ipoib_child(config, parent)));
+    if (config.mtu.value_or(0) <= most) return std::nullopt;
+    if (most == parent.mtu)
+        return Misfit{
+            .what = fmt::format("mtu: {} is above the MTU {} of parent {}", *config.mtu, most, quoted(parent.name)),
+            .cure = "lower \"mtu\", or raise the parent's"};
+    return Misfit{.what = fmt::format("mtu: {} is above {}, the largest MTU of {}", *config.mtu, most,
+                                      ipoib_child(config, parent)),
+                  .cure = "lower \"mtu\""};
 }
 
 } // namespace
@@ -126,14 +130,16 @@ Link find_parent(const cni::Request& request, const config::Config& config, kern
 }
 
 void require_usable(const Link& parent, const config::Config& config) {
-    const std::string name = quoted(parent.name);
-    if (config.is_ipoib())
-        require_ipoib_parent(parent);
-    else
-        require_ethernet_parent(parent, config);
-    if ((parent.flags & IFF_UP) == 0)
-        refuse_parent(fmt::format("parent {} is down: run `ip link set {} up`", name, parent.name));
-    require_mtu_below(parent, config);
+    if (const auto misfit = find_kind_misfit(parent, config)) refuse_parent(misfit->message());
+    if (!parent.is_up())
+        refuse_parent(fmt::format("parent {} is down: run `ip link set {} up`", quoted(parent.name), parent.name));
+    if (const auto misfit = find_mtu_misfit(parent, config))
+        throw cni::CniError(cni::ErrorCode::invalid_network_config, misfit->message());
+}
+
+std::optional<Misfit> find_parent_misfit(const Link& parent, const config::Config& config) {
+    auto misfit = find_kind_misfit(parent, config);
+    return misfit ? misfit : find_mtu_misfit(parent, config);
 }
 
 } // namespace rdmanet::attach

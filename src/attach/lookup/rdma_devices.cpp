@@ -2,6 +2,7 @@
 
 #include "rdma_users.hpp"
 
+#include <rdmanet/attach/misfit.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -83,15 +84,8 @@ void require_same_uverbs(const std::string& device, const std::string& before, c
 }
 
 bool moves_rdma(const config::RdmaPolicy& policy, RdmaNetnsMode mode, const std::string& network) {
-    const bool exclusive = mode == RdmaNetnsMode::exclusive;
-    if (policy.isolation.value_or(exclusive) && !exclusive)
-        refuse_rdma(fmt::format("rdma netns mode is shared, network {} needs exclusive: run `rdma system set netns "
-                                "exclusive` before any pod starts, and write \"options ib_core netns_mode=0\" to "
-                                "/etc/modprobe.d/ib_core.conf to keep it after a reboot",
-                                quoted(network)));
-    if (exclusive && policy.demand == config::RdmaDemand::required && policy.isolation == false)
-        refuse_rdma(needs_shared_mode(network));
-    return policy.isolation.value_or(exclusive);
+    if (const auto misfit = find_device_misfit(policy, mode, network)) refuse_rdma(misfit->message());
+    return policy.isolation.value_or(mode == RdmaNetnsMode::exclusive);
 }
 
 void require_mode(const config::RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline) {

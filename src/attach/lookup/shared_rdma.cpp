@@ -1,5 +1,6 @@
 #include "shared_rdma.hpp"
 
+#include <rdmanet/attach/misfit.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -52,13 +53,6 @@ void refuse_rdma(const std::string& why) {
     throw cni::CniError(cni::ErrorCode::rdma, why);
 }
 
-std::string needs_shared_mode(const std::string& network) {
-    return fmt::format(
-        "rdma netns mode is exclusive, network {} needs shared: run `rdma system set netns shared` before any "
-        "pod starts",
-        quoted(network));
-}
-
 std::optional<kernel::RdmaPort> find_rdma(const config::RdmaPolicy& policy, const kernel::Link& parent,
                                           const std::string& network, const base::Logger& log,
                                           const base::Deadline& deadline) {
@@ -79,8 +73,8 @@ std::optional<kernel::RdmaPort> find_rdma(const config::RdmaPolicy& policy, cons
                         "parent that `rdma link` shows, or remove \"rdma\"; `rdmanet doctor` says more (rdma-driver)",
                         quoted(parent.name), quoted(network)),
             log);
-    if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared)
-        return without_rdma(policy, needs_shared_mode(network), log);
+    if (const auto misfit = find_child_misfit(policy, kernel::rdma_netns_mode(*socket), network))
+        return without_rdma(policy, misfit->message(), log);
     return port;
 }
 
@@ -90,7 +84,8 @@ void require_rdma_of_ipoib(const config::RdmaPolicy& policy, const kernel::Link&
     auto socket = kernel::Socket::find_rdma(deadline);
     if (!socket)
         refuse_rdma(fmt::format("parent {} has no RDMA device: load the RDMA driver of its NIC", quoted(parent.name)));
-    if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared) refuse_rdma(needs_shared_mode(network));
+    if (const auto misfit = find_child_misfit(policy, kernel::rdma_netns_mode(*socket), network))
+        refuse_rdma(misfit->message());
 }
 
 void require_gid_room(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& parent,

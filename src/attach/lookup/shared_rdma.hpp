@@ -29,9 +29,6 @@ namespace rdmanet::attach {
 void require_rdma_of_ipoib(const config::RdmaPolicy& policy, const kernel::Link& parent, const std::string& network,
                            const base::Deadline& deadline);
 
-/// The message for a node in RDMA mode exclusive whose network needs shared.
-[[nodiscard]] std::string needs_shared_mode(const std::string& network);
-
 /// Describes who holds the entries of a full GID table (see describe_gid_holders()). May throw base::Error.
 using GidHolders = std::function<std::string()>;
 

@@ -59,6 +59,13 @@ TEST_CASE("events of a pod that does not start are explained") {
                Contains("docs/troubleshooting.md") && Contains("Messages of ADD"));
 }
 
+TEST_CASE("what keeps Ethernet frames away is explained") {
+    CHECK_THAT(causes_of("iptables -A INPUT -p udp --dport 4791 -j DROP"), Contains("do not see them"));
+    CHECK(explain("process 4791 exited").empty());
+    CHECK_THAT(causes_of("RTNETLINK answers: Device or resource busy"), Contains("children of the other kind"));
+    CHECK_THAT(causes_of("%PORT_SECURITY-2-PSECURE_VIOLATION: Security violation occurred"), Contains("ipvlan"));
+}
+
 TEST_CASE("each line of an output is explained by itself, and each cause is said once") {
     CHECK(explain("ibv_reg_mr(): no reason\nfork: Invalid argument\n").empty());
     CHECK(explain("first: Cannot allocate memory\nsecond: Couldn't register MR\n").size() == 1);

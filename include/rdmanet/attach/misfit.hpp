@@ -1,0 +1,34 @@
+// Why a network does not fit to this node, as ADD finds out.
+#pragma once
+
+#include <rdmanet/config/config.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/rdma.hpp>
+
+#include <optional>
+#include <string>
+
+namespace rdmanet::attach {
+
+/// What ADD refuses.
+struct Misfit {
+    std::string what; // "rdma netns mode is exclusive, network "roce" needs shared"
+    std::string cure; // "run `rdma system set netns shared` before any pod starts"
+
+    [[nodiscard]] std::string message() const { return what + ": " + cure; }
+};
+
+/// Of a network whose RDMA devices move into the pod if the mode allows it, or if the policy asks for that. nullopt if
+/// the mode allows what the policy asks for. Asks nobody.
+[[nodiscard]] std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy, kernel::RdmaNetnsMode mode,
+                                                       const std::string& network);
+
+/// The same for a network of children, which use the parent's RDMA device on the host. ADD only refuses it if RDMA is
+/// required. Otherwise the pod gets no RDMA.
+[[nodiscard]] std::optional<Misfit> find_child_misfit(const config::RdmaPolicy& policy, kernel::RdmaNetnsMode mode,
+                                                      const std::string& network);
+
+/// Of a parent that cannot have the configured child: its kind and its MTU, not whether it is up. Asks nobody.
+[[nodiscard]] std::optional<Misfit> find_parent_misfit(const kernel::Link& parent, const config::Config& config);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,38 @@
+#include <rdmanet/attach/misfit.hpp>
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::quoted;
+using kernel::RdmaNetnsMode;
+
+Misfit needs_shared(const std::string& network) {
+    return {.what = fmt::format("rdma netns mode is exclusive, network {} needs shared", quoted(network)),
+            .cure = "run `rdma system set netns shared` before any pod starts"};
+}
+
+} // namespace
+
+std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy, RdmaNetnsMode mode,
+                                         const std::string& network) {
+    if (policy.demand == config::RdmaDemand::ignored) return std::nullopt;
+    const bool exclusive = mode == RdmaNetnsMode::exclusive;
+    if (policy.isolation.value_or(exclusive) && !exclusive)
+        return Misfit{.what = fmt::format("rdma netns mode is shared, network {} needs exclusive", quoted(network)),
+                      .cure = "run `rdma system set netns exclusive` before any pod starts, and write \"options "
+                              "ib_core netns_mode=0\" to /etc/modprobe.d/ib_core.conf to keep it after a reboot"};
+    if (exclusive && policy.demand == config::RdmaDemand::required && policy.isolation == false)
+        return needs_shared(network);
+    return std::nullopt;
+}
+
+std::optional<Misfit> find_child_misfit(const config::RdmaPolicy& policy, RdmaNetnsMode mode,
+                                        const std::string& network) {
+    if (policy.demand == config::RdmaDemand::ignored || mode == RdmaNetnsMode::shared) return std::nullopt;
+    return needs_shared(network);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,158 @@
+#include "network_fit.hpp"
+
+#include "host_names.hpp"
+#include "host_socket.hpp"
+#include "network_ranges.hpp"
+
+#include <rdmanet/attach/misfit.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include <linux/if_arp.h>
+
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::doctor {
+namespace {
+
+using attach::Misfit;
+using base::quoted;
+using kernel::Link;
+
+/// A definition may be for other nodes. A file is of this node.
+void report(const Network& network, const std::string& what, const std::string& cure, Findings& found) {
+    if (network.is_definition)
+        found.info(network.place, what, fmt::format("if its pods shall run here, {}", cure));
+    else
+        found.warning(network.place, what, cure);
+}
+
+void refuse(const Network& network, const Misfit& misfit, Findings& found) {
+    report(network, fmt::format("ADD refuses it: {}", misfit.what), misfit.cure, found);
+}
+
+void examine_absent_parent(const Network& network, const config::Config& config, const Context& context,
+                           Findings& found) {
+    const std::string what =
+        fmt::format("its master {} is neither an interface nor an RDMA device of this node", quoted(*config.master));
+    const std::string renamed = names_instead_of(context, *config.master);
+    if (!renamed.empty())
+        report(network, what,
+               fmt::format("set \"master\" to the name that udev gave the device (60-rdma-persistent-naming.rules): {}",
+                           renamed),
+               found);
+    else if (network.is_definition)
+        found.info(network.place, what, "if its pods shall run here, set \"master\" to a name that all nodes have");
+    else
+        found.warning(network.place, what, "set \"master\" to one that `ip link` or `rdma link` shows");
+}
+
+/// A child that does not need RDMA gets none in mode exclusive.
+void examine_mode(const Network& network, const std::string& name, const config::Config& config, const Context& context,
+                  Findings& found) {
+    const auto mode = context.inventory.mode;
+    if (!mode) return;
+    if (const auto misfit = config.is_device() ? attach::find_device_misfit(config.rdma, *mode, name)
+                                               : attach::find_child_misfit(config.rdma, *mode, name)) {
+        const bool is_needed = config.is_device() || config.rdma.demand == config::RdmaDemand::required;
+        if (is_needed)
+            refuse(network, *misfit, found);
+        else
+            found.info(network.place, fmt::format("its pods get no RDMA: {}", misfit->what), misfit->cure);
+    }
+}
+
+/// Ports of a card of NVIDIA can be of either kind (mlxconfig(8), LINK_TYPE_P1: 1 InfiniBand, 2 Ethernet).
+std::string cure_by_firmware(const Context& context, const Link& parent, const config::Config& config) {
+    constexpr std::uint16_t kNvidia = 0x15b3;
+    for (const inventory::Device& device : context.inventory.devices)
+        if (device.pci && device.pci->vendor == kNvidia && device.address &&
+            device.address->to_string() == parent.parent_device)
+            return fmt::format(", or change the port with `mlxconfig -d {} set LINK_TYPE_P{}={}` and reboot",
+                               parent.parent_device, parent.parent_device.ends_with(".1") ? 2 : 1,
+                               config.is_ipoib() ? 1 : 2);
+    return {};
+}
+
+/// Whether the parent is of the right kind, and its MTU suffices.
+void examine_parent(const Network& network, const config::Config& config, const Context& context, const Link& parent,
+                    Findings& found) {
+    auto misfit = attach::find_parent_misfit(parent, config);
+    if (!misfit) return;
+    const bool is_ethernet = parent.hardware_type == ARPHRD_ETHER;
+    if (config.is_ipoib() && is_ethernet) misfit->cure = "set \"attach\" to \"macvlan\" or \"ipvlan\"";
+    if (config.is_ipoib() ? is_ethernet : parent.is_infiniband())
+        misfit->cure += cure_by_firmware(context, parent, config);
+    refuse(network, *misfit, found);
+}
+
+/// macvtap and ipvtap devices are children of these kinds, too.
+std::string_view family_of(std::string_view kind) {
+    if (kind == "macvlan" || kind == "macvtap") return "macvlan";
+    if (kind == "ipvlan" || kind == "ipvtap") return "ipvlan";
+    return {};
+}
+
+/// A child of the parent of the other kind, with its place; empty if there is none. The inventory has children of RDMA
+/// parents in all namespaces.
+std::string find_child_in_the_way(const Context& context, const std::vector<Link>& links, const Link& parent,
+                                  std::string_view family) {
+    const auto is_other = [&](std::string_view kind) { return !family_of(kind).empty() && family_of(kind) != family; };
+    for (const Link& link : links)
+        if (link.is_child_of(parent.ifindex) && !link.parent_netnsid && is_other(link.kind)) return link.name;
+    for (const inventory::Interface& each : context.inventory.interfaces)
+        if (each.parent == parent.name && is_other(each.net.kind))
+            return each.net.place == 0
+                       ? each.net.name
+                       : fmt::format("{} in {}", each.net.name, context.inventory.namespaces[each.net.place]);
+    return {};
+}
+
+/// An interface hands what it receives to one handler: macvlan, ipvlan, a bridge, a bond or a team (EBUSY of
+/// netdev_rx_handler_register(), net/core/dev.c).
+void examine_use_of_parent(const Network& network, const config::Config& config, const Context& context,
+                           const std::vector<Link>& links, const Link& parent, Findings& found) {
+    const std::string_view family = family_of(config.kind());
+    if (family.empty()) return;
+    for (const Link& master : links) {
+        const bool takes_all =
+            master.kind == "bond" || master.kind == "bridge" || master.kind == "team" || master.kind == "openvswitch";
+        if (parent.master_ifindex == master.ifindex && takes_all)
+            refuse(network,
+                   {.what = fmt::format("parent {} is a port of {} {}, so it cannot have {} children",
+                                        quoted(parent.name), master.kind, quoted(master.name), family),
+                    .cure = master.kind == "openvswitch" ? "set \"master\" to an interface that is no port"
+                                                         : fmt::format("set \"master\" to {}", quoted(master.name))},
+                   found);
+    }
+    const std::string child = find_child_in_the_way(context, links, parent, family);
+    const std::string_view other = family == "macvlan" ? "ipvlan" : "macvlan";
+    if (!child.empty())
+        refuse(network,
+               {.what = fmt::format("parent {} has {} children ({}), so it cannot have {} children",
+                                    quoted(parent.name), other, child, family),
+                .cure = fmt::format("set \"attach\": \"{}\", or another \"master\"", other)},
+               found);
+}
+
+} // namespace
+
+void examine_fit(const Network& network, const std::string& name, const config::Config& config, const Context& context,
+                 SharedParents& parents, Findings& found) {
+    examine_mode(network, name, config, context, found);
+    if (!config.master || config.is_device() || config.link_in_container) return;
+    if (!is_on_host(context, *config.master)) return examine_absent_parent(network, config, context, found);
+    const auto parent = find_parent_link(context, *config.master);
+    if (!parent) return;
+    kernel::Socket route = open_on_host(context, kernel::Protocol::route);
+    const auto links = kernel::list_links(route);
+    examine_parent(network, config, context, *parent, found);
+    examine_use_of_parent(network, config, context, links, *parent, found);
+    if (const auto misfit = find_range_misfit(config, route, links, *parent))
+        report(network, misfit->what, misfit->cure, found);
+    if (const auto family = family_of(config.kind()); !family.empty()) parents.take(network, parent->name, family);
+}
+
+} // namespace rdmanet::doctor

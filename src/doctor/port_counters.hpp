@@ -1,0 +1,47 @@
+// Counters of an Ethernet port that show whether its traffic is paused, stalled or lost.
+#pragma once
+
+#include <rdmanet/kernel/statistics.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::doctor {
+
+enum class PortEvent : std::uint8_t {
+    paused,      // by the peer: microseconds
+    pausing,     // of the peer: microseconds
+    pause_frame, // from the peer
+    sent_frame,  // to the peer
+    stall,       // the port paused its peer for so long that the NIC intervened
+    discard,     // of received packets, for lack of room
+};
+
+/// One of a port's counters.
+struct PortCounter {
+    PortEvent event = PortEvent::paused;
+    std::string name; // the driver's
+    std::uint64_t value = 0;
+};
+
+/// Those among a driver's statistics that are known.
+[[nodiscard]] std::vector<PortCounter> port_counters_of(const std::vector<kernel::Statistic>& statistics);
+
+/// What grew between two samples, for each event the counter that grew most, in the order of PortEvent.
+[[nodiscard]] std::vector<PortCounter> growth_of(const std::vector<PortCounter>& first,
+                                                 const std::vector<PortCounter>& second);
+
+/// "its peer paused rnic1p0 for 37 % of the last 250 ms (rx_prio3_pause_duration)", and what to do.
+struct PortTrouble {
+    std::string what;
+    std::string cure;
+};
+/// `growth` is that of `interface` in `period`. Pauses of less than 5 % are normal with PFC, and so are less than 1000
+/// frames in a second.
+[[nodiscard]] std::vector<PortTrouble> judge(const std::vector<PortCounter>& growth, std::chrono::milliseconds period,
+                                             const std::string& interface);
+
+} // namespace rdmanet::doctor

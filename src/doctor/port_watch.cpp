@@ -1,0 +1,69 @@
+#include "port_watch.hpp"
+
+#include "context.hpp"
+#include "host_socket.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/kernel/link.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace rdmanet::doctor {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kPeriod{250};
+
+/// A representor has none of the port's counters.
+bool is_port(const inventory::Device& device, const inventory::NetDevice& net) {
+    return device.pci && is_host_parent(device, net) && net.is_up && net.kind.empty() &&
+           (!device.is_switchdev || net.flow_control);
+}
+
+/// Whether the interface is there now. Asking for an absent one could load a module.
+std::optional<base::InterfaceName> find_name(kernel::Socket& route, const inventory::NetDevice& net) {
+    const auto link = kernel::find_link(route, net.ifindex);
+    return link && link->name == net.name ? base::InterfaceName::parse(net.name) : std::nullopt;
+}
+
+} // namespace
+
+void PortWatch::begin() try {
+    kernel::Socket route = open_on_host(inventory_, kernel::Protocol::route);
+    const kernel::StatisticsReader reader = open_statistics_on_host(inventory_);
+    for (const inventory::Device& device : inventory_.devices)
+        for (const inventory::NetDevice& net : device.net) {
+            const auto name = is_port(device, net) ? find_name(route, net) : std::nullopt;
+            const auto now = Clock::now();
+            auto counters = name ? port_counters_of(reader.list(*name)) : std::vector<PortCounter>();
+            if (!counters.empty())
+                ports_.push_back({.device = &device, .interface = *name, .counters = std::move(counters), .at = now});
+        }
+} catch (const base::Error&) {
+    ports_.clear();
+}
+
+std::vector<PortWatch::Growth> PortWatch::list_growth() const {
+    const bool is_quiet = std::all_of(ports_.begin(), ports_.end(), [](const Port& port) {
+        return std::all_of(port.counters.begin(), port.counters.end(),
+                           [](const PortCounter& each) { return each.value == 0; });
+    });
+    if (is_quiet) return {};
+    std::this_thread::sleep_until(ports_.back().at + kPeriod);
+    const kernel::StatisticsReader reader = open_statistics_on_host(inventory_);
+    std::vector<Growth> all;
+    for (const Port& port : ports_) {
+        const auto now = Clock::now();
+        all.push_back({.device = port.device,
+                       .interface = port.interface.to_string(),
+                       .counters = growth_of(port.counters, port_counters_of(reader.list(port.interface))),
+                       .period = std::chrono::duration_cast<std::chrono::milliseconds>(now - port.at)});
+    }
+    return all;
+}
+
+} // namespace rdmanet::doctor
