@@ -82,8 +82,14 @@ void require_same_uverbs(const std::string& device, const std::string& before, c
                     quoted(device), after, when, before));
 }
 
-bool moves_rdma(const config::RdmaPolicy& policy, RdmaNetnsMode mode, const std::string& network) {
-    const bool exclusive = mode == RdmaNetnsMode::exclusive;
+bool moves_rdma(const config::RdmaPolicy& policy, const kernel::RdmaSystem& system, const std::string& network) {
+    const bool exclusive = system.mode() == RdmaNetnsMode::exclusive;
+    if (policy.isolation.value_or(exclusive) && !system.netns_mode)
+        refuse_rdma(
+            fmt::format("the kernel of this node cannot move RDMA devices between network namespaces, network {} "
+                        "needs that: boot Linux 5.3 or later, or share the RDMA device with \"attach\": "
+                        "\"macvlan\" or \"ipvlan\"",
+                        quoted(network)));
     if (policy.isolation.value_or(exclusive) && !exclusive)
         refuse_rdma(fmt::format("rdma netns mode is shared, network {} needs exclusive: run `rdma system set netns "
                                 "exclusive` before any pod starts, and write \"options ib_core netns_mode=0\" to "
@@ -98,7 +104,7 @@ void require_mode(const config::RdmaPolicy& policy, const std::string& network, 
     if (policy.demand != config::RdmaDemand::required) return;
     auto rdma = kernel::Socket::find_rdma(deadline);
     if (!rdma) refuse_rdma("no RDMA driver is loaded: load that of the NIC, for example with `modprobe mlx5_ib`");
-    (void)moves_rdma(policy, kernel::rdma_netns_mode(*rdma), network);
+    (void)moves_rdma(policy, kernel::read_rdma_system(*rdma), network);
 }
 
 std::optional<kernel::RdmaPort> find_port_of(kernel::Socket& rdma, const RdmaDevices& devices, const kernel::Link& link,
