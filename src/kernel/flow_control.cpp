@@ -1,4 +1,4 @@
-#include <rdmanet/kernel/flow_control.hpp>
+#include "flow_control_parse.hpp"
 
 #include "generic_family.hpp"
 #include "message.hpp"
@@ -9,17 +9,17 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include <cstring>
+
 namespace rdmanet::kernel {
 namespace {
 
-std::optional<std::uint8_t> find_pfc(Socket& route, const std::string& interface) {
+std::optional<FlowControl> find_priorities(Socket& route, const std::string& interface) {
     Message request(RTM_GETDCB, 0, dcbmsg{.dcb_family = AF_UNSPEC, .cmd = DCB_CMD_IEEE_GET, .dcb_pad = 0});
     request.put_text(DCB_ATTR_IFNAME, interface);
     const Answer answer = route.ask(request);
     if (answer.errno_value != 0 || answer.message == nullptr) return std::nullopt;
-    const auto parsed = parse_message<dcbmsg>(*answer.message, RTM_GETDCB);
-    const auto pfc = parsed ? parsed->second.nest(DCB_ATTR_IEEE).find_value<ieee_pfc>(DCB_ATTR_IEEE_PFC) : std::nullopt;
-    return pfc ? std::optional(pfc->pfc_en) : std::nullopt;
+    return parse_priorities(*answer.message);
 }
 
 /// ETHTOOL_GPAUSEPARAM by ioctl(2) would load a module for an interface that is gone (dev_load(),
@@ -39,11 +39,28 @@ bool has_global_pause(Socket& generic, unsigned ifindex) {
 
 } // namespace
 
+std::optional<FlowControl> parse_priorities(const nlmsghdr& message) {
+    const auto parsed = parse_message<dcbmsg>(message, RTM_GETDCB);
+    if (!parsed) return std::nullopt;
+    const Attributes ieee = parsed->second.nest(DCB_ATTR_IEEE);
+    const auto pfc = ieee.find_value<ieee_pfc>(DCB_ATTR_IEEE_PFC);
+    if (!pfc) return std::nullopt;
+    FlowControl flow{.pfc = pfc->pfc_en};
+    for (const Bytes bytes : ieee.nest(DCB_ATTR_IEEE_APP_TABLE).find_all(DCB_ATTR_IEEE_APP)) {
+        dcb_app app;
+        if (bytes.size() != sizeof app) continue;
+        std::memcpy(&app, bytes.data(), sizeof app);
+        if (app.selector == IEEE_8021QAZ_APP_SEL_DSCP)
+            flow.dscp_priorities.insert_or_assign(static_cast<std::uint8_t>(app.protocol), app.priority);
+    }
+    return flow;
+}
+
 std::optional<FlowControl> find_flow_control(Socket& route, Socket& generic, const std::string& interface,
                                              unsigned ifindex) {
-    const auto pfc = find_pfc(route, interface);
-    if (!pfc) return std::nullopt;
-    return FlowControl{.pfc = *pfc, .global_pause = *pfc != 0 && has_global_pause(generic, ifindex)};
+    auto flow = find_priorities(route, interface);
+    if (flow) flow->global_pause = flow->pfc != 0 && has_global_pause(generic, ifindex);
+    return flow;
 }
 
 } // namespace rdmanet::kernel

@@ -5,6 +5,7 @@
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,8 @@ namespace rdmanet::kernel {
 struct FlowControl {
     std::uint8_t pfc = 0;      // bit P: PFC is on for priority P
     bool global_pause = false; // the port sends or obeys pause frames; only read if PFC is on
+    /// The priority of packets with a DSCP, where it was set (IEEE 802.1Q APP table, `dcb app`).
+    std::map<std::uint8_t, std::uint8_t> dscp_priorities{};
 };
 
 /// Of an interface in the namespace of both sockets: `route` has Protocol::route, `generic` has Protocol::generic.
