@@ -1,6 +1,7 @@
 // Settings of Ethernet ports that RoCE needs: its version, MTUs of VFs, flow control, marks of congestion.
 #include "checks.hpp"
 #include "files.hpp"
+#include "ports.hpp"
 #include "vfs.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -15,10 +16,6 @@ using inventory::RdmaDevice;
 using inventory::RdmaPort;
 
 constexpr unsigned kPriorities = 8; // of IEEE 802.1Q
-
-bool is_roce(const Device& device) {
-    return !device.rdma.empty() && device.rdma.front().protocol == "roce";
-}
 
 /// The kernel's default is RoCE v2 (CMA_PREFERRED_ROCE_GID_TYPE, cma.c). The device's directory in configfs is there
 /// if somebody made it (drivers/infiniband/core/cma_configfs.c).
@@ -88,15 +85,6 @@ void check_vf_mtu(const Context& context, Findings& found) {
     }
 }
 
-/// Calls `visit` for each RoCE interface of the host that is up and whose driver reports its flow control.
-template <class Visit>
-void for_each_port(const Context& context, const Visit& visit) {
-    for (const Device& device : context.inventory.devices)
-        for (const NetDevice& net : device.net)
-            if (is_roce(device) && is_host_parent(device, net) && net.is_up && net.flow_control)
-                visit(device, net, *net.flow_control);
-}
-
 void check_pfc(const Context& context, Findings& found) {
     for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
         if (flow.pfc == 0)
@@ -116,10 +104,6 @@ void check_pause(const Context& context, Findings& found) {
                           fmt::format("`ethtool -A {} autoneg off rx off tx off`, and the same on the switch",
                                       shell_word(net.name)));
     });
-}
-
-bool has_priority(const kernel::FlowControl& flow, unsigned priority) {
-    return (flow.pfc >> priority & 1U) != 0;
 }
 
 /// The drivers of NVIDIA's OFED have files for this and the next check.
