@@ -90,12 +90,11 @@ TEST_CASE("the doctor finds the priority of a DSCP as `dcb app` has set it", "[d
     const VfNode vfs("shared");
     const std::string parent = rdma_parent(1);
     NEEDS(!parent.empty(), "a second RDMA parent");
-    // As a driver of OFED would show it, in a layer over the device's directory.
-    const std::string device =
-        shell(concat("echo -n $(readlink -f /sys/class/infiniband/", rdma_device_of(parent), ")"));
-    shell(concat("mkdir -p /tmp/ofed/tc/1; echo 'Global tclass=106' >/tmp/ofed/tc/1/traffic_class; "
-                 "mount -t overlay -o lowerdir=/tmp/ofed:",
-                 device, " none ", device, "; ip link set ", parent, " up; dcb pfc set dev ", parent,
+    // As a driver of OFED would show it, in a layer over the device's directory. An absolute path would have colons.
+    const std::string device = rdma_device_of(parent);
+    shell(concat("mkdir -p /tmp/ofed/tc/1 && echo 'Global tclass=106' >/tmp/ofed/tc/1/traffic_class && "
+                 "cd /sys/class/infiniband && mount -t overlay -o lowerdir=/tmp/ofed:",
+                 device, " none ", device, " && ip link set ", parent, " up && dcb pfc set dev ", parent,
                  " prio-pfc 3:on"));
     std::set<std::string> tried;
     try_all({{"traffic-class",
@@ -104,7 +103,7 @@ TEST_CASE("the doctor finds the priority of a DSCP as `dcb app` has set it", "[d
               concat("dcb app del dev ", parent, " dscp-prio 26:4"),
               {parent, "DSCP 26 and priority 4", concat("`dcb pfc set dev ", parent, " prio-pfc 4:on`")}}},
             "", tried);
-    shell(concat("umount ", device, "; dcb pfc set dev ", parent, " prio-pfc 3:off"));
+    shell(concat("umount /sys/class/infiniband/", device, "; dcb pfc set dev ", parent, " prio-pfc 3:off"));
 }
 
 TEST_CASE("the doctor waits for the end of failures, and reports the last look", "[doctor][sriov]") {
