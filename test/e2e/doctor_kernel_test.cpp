@@ -127,11 +127,11 @@ TEST_CASE("the doctor waits for the end of failures, and reports the last look",
     CHECK(shell("cat /tmp/progress") == ""); // which is a file
     CHECK_THAT(shell("cat /tmp/report"), Names("failure port-state", parent));
 
-    shell(concat("rm -f /tmp/status; { script -qec '", binary(),
-                 " doctor --wait 600 >/tmp/report' /tmp/terminal >/dev/null 2>&1 </dev/null; echo -n $? "
-                 ">/tmp/status; } &"));
+    shell(concat(
+        "rm -f /tmp/status; { script -qefc '", binary(),
+        " doctor --wait 300 >/tmp/report' /tmp/terminal; echo -n $? >/tmp/status; } >/dev/null 2>&1 </dev/null &"));
     wait_until(concat("grep -q 'waits for the end of failure port-state .*", parent, "' /tmp/terminal"));
-    shell(concat("[ ! -e /tmp/status ]; echo 1 >", cable));
+    shell(concat("[ ! -e /tmp/status ] && echo 1 >", cable));
     wait_until("[ -s /tmp/status ]");
     CHECK(shell("cat /tmp/status") == "1");
     CHECK_THAT(shell("cat /tmp/report"), Catch::Contains("0 failures") && !Catch::Contains("port-state"));
