@@ -3,6 +3,7 @@
 #include "output.hpp"
 
 #include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
@@ -10,8 +11,14 @@
 #include <rdmanet/doctor/doctor.hpp>
 #include <rdmanet/inventory/inventory.hpp>
 #include <rdmanet/ops/doctor_report.hpp>
+#include <rdmanet/ops/table.hpp>
 
 #include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
 
 namespace rdmanet::cmd {
 namespace {
@@ -38,15 +45,44 @@ int explain(const std::vector<std::string>& words) {
     return found.empty() ? 1 : 0;
 }
 
-int examine(const DoctorOptions& options) {
+doctor::Report look(const DoctorOptions& options) {
     const attach::Node node(fmt::format("{}{}", options.root, options.state_directory),
                             base::Logger(base::LogLevel::warning));
     const auto inventory = inventory::read_inventory({.root = options.root,
                                                       .state_directory = options.state_directory,
                                                       .read_step = node.read_step,
                                                       .nic_settings = inventory::NicSettings::read});
-    const doctor::Report report =
-        doctor::examine(inventory, node, {.root = options.root, .pod = options.pod, .kubeconfig = options.kubeconfig});
+    return doctor::examine(inventory, node,
+                           {.root = options.root, .pod = options.pod, .kubeconfig = options.kubeconfig});
+}
+
+/// For a person who waits: the first failure, if it is another one than before. A report in a file has no such lines.
+void tell_progress(const doctor::Report& report, std::string& before) {
+    const auto failure = std::find_if(report.findings.begin(), report.findings.end(), [](const doctor::Finding& each) {
+        return each.severity == doctor::Severity::failure;
+    });
+    if (failure == report.findings.end() || ::isatty(STDERR_FILENO) == 0) return;
+    std::string text =
+        fmt::format("waits for the end of failure {} {}: {}", failure->check, failure->subject, failure->what);
+    if (text == before) return;
+    base::write_all(STDERR_FILENO, fmt::format("{}\n", ops::printable(text)), "standard error");
+    before = std::move(text);
+}
+
+doctor::Report look_until_well(const DoctorOptions& options) {
+    constexpr std::chrono::milliseconds kPause{1000};
+    const base::Deadline deadline = base::Deadline::in(std::chrono::seconds(options.wait));
+    std::string told;
+    for (;;) {
+        doctor::Report report = look(options);
+        if (report.worst() != doctor::Severity::failure || deadline.passed()) return report;
+        tell_progress(report, told);
+        std::this_thread::sleep_for(std::min(kPause, deadline.remaining()));
+    }
+}
+
+int examine(const DoctorOptions& options) {
+    const doctor::Report report = look_until_well(options);
     if (options.format == "json")
         print(ops::to_json(report));
     else
@@ -70,10 +106,16 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
     command->add_option("--root", options.root, "where the host's / is mounted, in a container");
     command->add_option("--kubeconfig", options.kubeconfig,
                         "ask the API server with this file, on the host; default: Multus' file, or else rdmanet's");
+    command
+        ->add_option("--wait", options.wait,
+                     "while there are failures, look again each second, for at most this many seconds, 1 to 600; "
+                     "reports the last look")
+        ->check(CLI::Range(1U, 600U));
     command->add_option("--state-dir", options.state_directory, "directory of rdmanet's records, on the host")
         ->capture_default_str();
     command->footer("Exit status: 0 nothing worse than info, 1 warnings, 2 failures, 3 doctor itself failed.\n"
-                    "Example: rdmanet doctor --pod default/worker");
+                    "Example: rdmanet doctor --pod default/worker\n"
+                    "Example: rdmanet doctor --wait 120  # after a boot, until the links are up");
     options.explain = command->add_subcommand("explain", "say what causes an error's text");
     options.explain
         ->add_option("TEXT", options.words,

@@ -15,6 +15,7 @@ struct DoctorOptions {
     std::string root;
     std::string pod;
     std::string kubeconfig;
+    unsigned wait = 0; // seconds for which it looks again while there are failures
     std::string state_directory = cmd::state_directory();
     std::vector<std::string> words; // of an error to explain; "-" is standard input
     CLI::App* explain = nullptr;

@@ -16,12 +16,35 @@ namespace {
 using inventory::Inventory;
 
 std::vector<std::span<const Check>> all_layers() {
-    return {hardware_checks(),    gpu_checks(),           kernel_checks(),       kernel_log_checks(),
-            function_checks(),    rdma_checks(),          place_checks(),        device_user_checks(),
-            vf_checks(),          nic_checks(),           network_checks(),      host_network_checks(),
-            port_checks(),        plugin_checks(),        runtime_checks(),      subnet_checks(),
-            denial_checks(),      device_plugin_checks(), cluster_checks(),      network_definition_checks(),
-            node_object_checks(), api_access_checks(),    pod_presence_checks(), pod_checks()};
+    return {hardware_checks(),
+            gpu_checks(),
+            kernel_checks(),
+            module_file_checks(),
+            kernel_log_checks(),
+            function_checks(),
+            rdma_system_checks(),
+            rdma_checks(),
+            place_checks(),
+            device_user_checks(),
+            vf_checks(),
+            vf_count_checks(),
+            protocol_checks(),
+            nic_checks(),
+            traffic_class_checks(),
+            network_checks(),
+            host_network_checks(),
+            port_checks(),
+            plugin_checks(),
+            runtime_checks(),
+            subnet_checks(),
+            denial_checks(),
+            device_plugin_checks(),
+            cluster_checks(),
+            network_definition_checks(),
+            node_object_checks(),
+            api_access_checks(),
+            pod_presence_checks(),
+            pod_checks()};
 }
 
 /// "ok" of a check that had nothing to look at would say too much. Why nothing is there is for the layers below, and

@@ -1,6 +1,7 @@
 // The kernel's modules and drivers.
 #include "checks.hpp"
 #include "files.hpp"
+#include "modules.hpp"
 
 #include <algorithm>
 #include <set>
@@ -10,27 +11,10 @@ namespace {
 
 using inventory::Device;
 
-struct DriverPair {
-    std::string_view net;
-    std::string_view rdma;
-};
-/// Drivers of network functions whose RDMA driver is a module of its own.
-constexpr DriverPair kDrivers[] = {{"mlx5_core", "mlx5_ib"}, {"mlx4_core", "mlx4_ib"},   {"bnxt_en", "bnxt_re"},
-                                   {"ice", "irdma"},         {"i40e", "irdma"},          {"qede", "qedr"},
-                                   {"cxgb4", "iw_cxgb4"},    {"hns3", "hns_roce_hw_v2"}, {"mana", "mana_ib"}};
-
 std::string_view rdma_driver_of(std::string_view net) {
     for (const DriverPair& pair : kDrivers)
         if (pair.net == net) return pair.rdma;
     return {};
-}
-
-/// Built-in modules have a directory only if they have parameters.
-bool is_loaded(const Context& context, std::string_view module) {
-    if (exists(context.path(fmt::format("/sys/module/{}", module)))) return true;
-    const std::string built_in =
-        content_of(context.path(fmt::format("/lib/modules/{}/modules.builtin", context.inventory.kernel)));
-    return built_in.find(fmt::format("/{}.ko", module)) != std::string::npos;
 }
 
 void check_module_directory(const Context& context, Findings& found) {
@@ -73,12 +57,7 @@ void check_core_modules(const Context& context, Findings& found) {
         found.warning(
             "", "rdma_ucm is not loaded, so /dev/infiniband/rdma_cm is missing and programs that use RDMA CM fail",
             "`modprobe rdma_ucm`; the package rdma-core loads it at boot");
-    const auto& devices = context.inventory.devices;
-    const bool has_infiniband = std::any_of(devices.begin(), devices.end(), [](const Device& device) {
-        return std::any_of(device.rdma.begin(), device.rdma.end(),
-                           [](const auto& rdma) { return rdma.protocol == "ib"; });
-    });
-    if (!has_infiniband) return;
+    if (!has_infiniband(context)) return;
     if (!is_loaded(context, "ib_umad"))
         found.warning("", "ib_umad is not loaded, so InfiniBand management programs have no umad files",
                       "`modprobe ib_umad`");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
 
 namespace rdmanet::doctor {
@@ -57,8 +59,25 @@ void check_module_signatures(const Context& context, Findings& found) {
             cure);
 }
 
+/// sriov_enable(), drivers/pci/iov.c: "mlx5_core 0000:3b:00.0: not enough MMIO resources for SR-IOV". The bridges above
+/// the function have no room for its VFs' registers, and the write to sriov_numvfs fails with ENOMEM.
+void check_vf_room(const Context& context, Findings& found) {
+    constexpr std::string_view kMessage = ": not enough MMIO resources for SR-IOV";
+    std::set<std::string> seen; // the message repeats with each attempt
+    for (const KernelMessage& message : context.kernel_log.messages()) {
+        if (!message.text.ends_with(kMessage)) continue;
+        const std::string_view device = std::string_view(message.text).substr(0, message.text.size() - kMessage.size());
+        const std::string address(device.substr(device.rfind(' ') + 1));
+        if (seen.insert(address).second)
+            found.warning(address, fmt::format("the kernel could not create its VFs: \"{}\"", message.text),
+                          "switch on SR-IOV and \"Above 4G decoding\" in the setup of the BIOS; or add pci=realloc to "
+                          "the kernel's command line, and reboot");
+    }
+}
+
 constexpr Check kLogChecks[] = {
     {{"module-signatures", Layer::kernel, "modules that Secure Boot refused"}, check_module_signatures},
+    {{"vf-room", Layer::kernel, "PFs whose VFs the kernel could not create"}, check_vf_room},
     {{"kernel-log", Layer::kernel, "floods of messages of RDMA drivers"}, check_kernel_log},
 };
 

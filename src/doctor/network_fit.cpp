@@ -54,8 +54,9 @@ void examine_mode(const Network& network, const std::string& name, const config:
                   Findings& found) {
     const auto mode = context.inventory.mode;
     if (!mode) return;
-    if (const auto misfit = config.is_device() ? attach::find_device_misfit(config.rdma, *mode, name)
-                                               : attach::find_child_misfit(config.rdma, *mode, name)) {
+    if (const auto misfit = config.is_device()
+                                ? attach::find_device_misfit(config.rdma, context.inventory.rdma_system, name)
+                                : attach::find_child_misfit(config.rdma, *mode, name)) {
         const bool is_needed = config.is_device() || config.rdma.demand == config::RdmaDemand::required;
         if (is_needed)
             refuse(network, *misfit, found);

@@ -1,9 +1,8 @@
-// The RDMA subsystem: mode, devices, ports, GIDs, files.
+// RDMA devices, their ports, GIDs and files.
 #include "checks.hpp"
 #include "files.hpp"
 
 #include <rdmanet/base/guid.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <map>
 
@@ -14,11 +13,6 @@ using inventory::Device;
 using inventory::RdmaDevice;
 using inventory::RdmaPort;
 using kernel::PortState;
-using kernel::RdmaNetnsMode;
-
-std::string_view mode_name(RdmaNetnsMode mode) {
-    return mode == RdmaNetnsMode::shared ? "shared" : "exclusive";
-}
 
 template <class Visit>
 void for_each_rdma(const Context& context, const Visit& visit) {
@@ -38,44 +32,6 @@ void check_rdma_devices(const Context& context, Findings& found) {
         found.failure("", "the node has no RDMA device, although its drivers are loaded",
                       "check that the cards can RDMA and that it is enabled: firmware settings, and "
                       "`devlink dev param show` for enable_roce");
-}
-
-/// The mode that is set for the next boot: an option of the module, or of the kernel's command line. The kernel's
-/// default is shared.
-RdmaNetnsMode mode_at_boot(const Context& context) {
-    RdmaNetnsMode mode = RdmaNetnsMode::shared;
-    const auto read = [&](const std::string& text) { // kstrtobool(), lib/kstrtox.c; the last one counts
-        constexpr std::string_view kKey = "netns_mode=";
-        const std::size_t at = text.rfind(kKey);
-        if (at == std::string::npos) return;
-        const std::string value = base::to_lower(std::string_view(text).substr(at + kKey.size(), 2));
-        if (value.starts_with('0') || value.starts_with('n') || value.starts_with('f') || value == "of")
-            mode = RdmaNetnsMode::exclusive;
-        if (value.starts_with('1') || value.starts_with('y') || value.starts_with('t') || value == "on")
-            mode = RdmaNetnsMode::shared;
-    };
-    for (const char* directory : {"/usr/lib/modprobe.d", "/run/modprobe.d", "/etc/modprobe.d"})
-        for (const std::string& file : names_in(context.path(directory)))
-            for (const std::string& line : lines_of(context.path(fmt::format("{}/{}", directory, file))))
-                if (file.ends_with(".conf") && line.starts_with("options ib_core ")) read(line);
-    const std::string command_line = content_of(context.path("/proc/cmdline"));
-    if (const std::size_t at = command_line.rfind("ib_core.netns_mode="); at != std::string::npos)
-        read(command_line.substr(at, command_line.find_first_of(" \n", at) - at));
-    return mode;
-}
-
-void check_mode_at_boot(const Context& context, Findings& found) {
-    const auto& mode = context.inventory.mode;
-    if (!mode) return;
-    const RdmaNetnsMode next = mode_at_boot(context);
-    if (next == *mode) return;
-    found.warning(
-        "",
-        fmt::format("rdma netns mode is {} now, and will be {} after the next boot", mode_name(*mode), mode_name(next)),
-        *mode == RdmaNetnsMode::exclusive
-            ? "write \"options ib_core netns_mode=0\" to /etc/modprobe.d/ib_core.conf"
-            : "remove netns_mode=0 from /etc/modprobe.d and from the kernel's command line, or set the mode: "
-              "`rdma system set netns exclusive` before any pod starts");
 }
 
 void check_node_guid(const Context& context, Findings& found) {
@@ -170,7 +126,6 @@ void check_device_files(const Context& context, Findings& found) {
 
 constexpr Check kRdmaChecks[] = {
     {{"rdma-devices", Layer::rdma, "RDMA devices at all"}, check_rdma_devices},
-    {{"mode-at-boot", Layer::rdma, "RDMA mode now and after the next boot"}, check_mode_at_boot},
     {{"node-guid", Layer::rdma, "node GUID of each RDMA device"}, check_node_guid},
     {{"duplicate-guid", Layer::rdma, "two RDMA devices with one node GUID"}, check_duplicate_guid},
     {{"port-state", Layer::rdma, "ports whose interface is up; InfiniBand: subnet manager"}, check_port_state},

@@ -137,7 +137,7 @@ Side SideReader::read_host() {
               .rdma = {},
               .rdma_sysfs = fmt::format("{}/class/infiniband", roots_.sysfs)};
     if (!rdma) return side;
-    mode_ = kernel::rdma_netns_mode(*rdma);
+    rdma_system_ = kernel::read_rdma_system(*rdma);
     read_rdma(side, *rdma, 0);
     return side;
 }
@@ -151,7 +151,8 @@ Side SideReader::read_pod(const kernel::Netns& netns, std::size_t place) {
               .rdma_sysfs = sysfs_.back().path("class/infiniband")};
     const auto number = kernel::find_netnsid(route, host_); // the list of links has given it one
     for (SeenLink& seen : side.links) seen.has_parent_on_host = number && seen.link.parent_netnsid == number;
-    auto rdma = mode_ == kernel::RdmaNetnsMode::exclusive ? Socket::find_rdma_in(netns, deadline) : std::nullopt;
+    const bool is_exclusive = rdma_system_ && rdma_system_->mode() == kernel::RdmaNetnsMode::exclusive;
+    auto rdma = is_exclusive ? Socket::find_rdma_in(netns, deadline) : std::nullopt;
     if (rdma) read_rdma(side, *rdma, place);
     return side;
 }

@@ -55,7 +55,8 @@ public:
     /// A socket of the host's namespace. Throws base::SystemError.
     [[nodiscard]] kernel::Socket open_on_host(kernel::Protocol protocol) const;
 
-    [[nodiscard]] std::optional<kernel::RdmaNetnsMode> mode() const { return mode_; }
+    /// nullopt without RDMA.
+    [[nodiscard]] const std::optional<kernel::RdmaSystem>& rdma_system() const { return rdma_system_; }
     /// Where the host's sysfs is mounted.
     [[nodiscard]] const std::string& sysfs() const { return roots_.sysfs; }
 
@@ -65,7 +66,7 @@ private:
 
     Roots roots_;
     kernel::Netns host_;
-    std::optional<kernel::RdmaNetnsMode> mode_;
+    std::optional<kernel::RdmaSystem> rdma_system_;
     std::vector<kernel::RdmaFile> files_;
     std::vector<kernel::NetnsSysfs> sysfs_; // of the pods: their GIDs are read later
 };

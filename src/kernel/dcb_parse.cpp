@@ -3,6 +3,7 @@
 #include <linux/dcbnl.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace rdmanet::kernel {
@@ -36,12 +37,27 @@ std::optional<PriorityTrust> parse_trust(const Attributes& ieee) {
     return trust;
 }
 
+std::map<std::uint8_t, std::uint8_t> parse_dscp_priorities(const Attributes& ieee) {
+    std::map<std::uint8_t, std::uint8_t> priorities;
+    for (const Bytes bytes : ieee.nest(DCB_ATTR_IEEE_APP_TABLE).find_all(DCB_ATTR_IEEE_APP)) {
+        dcb_app app;
+        if (bytes.size() != sizeof app) continue;
+        std::memcpy(&app, bytes.data(), sizeof app);
+        if (app.selector == IEEE_8021QAZ_APP_SEL_DSCP)
+            priorities.insert_or_assign(static_cast<std::uint8_t>(app.protocol), app.priority);
+    }
+    return priorities;
+}
+
 } // namespace
 
 std::optional<FlowControl> parse_ieee(const Attributes& ieee) {
     const auto pfc = ieee.find_value<ieee_pfc>(DCB_ATTR_IEEE_PFC);
     if (!pfc) return std::nullopt;
-    return FlowControl{.pfc = pfc->pfc_en, .buffers = parse_buffers(ieee), .trust = parse_trust(ieee)};
+    return FlowControl{.pfc = pfc->pfc_en,
+                       .buffers = parse_buffers(ieee),
+                       .trust = parse_trust(ieee),
+                       .dscp_priorities = parse_dscp_priorities(ieee)};
 }
 
 } // namespace rdmanet::kernel

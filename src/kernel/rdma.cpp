@@ -108,14 +108,13 @@ std::string RdmaPort::states_text() const {
     return text;
 }
 
-RdmaNetnsMode rdma_netns_mode(Socket& rdma) {
+RdmaSystem read_rdma_system(Socket& rdma) {
     Message request = rdma_message(RDMA_NLDEV_CMD_SYS_GET);
-    const Answer answer = rdma.ask(request);
-    if (answer.errno_value != 0 || answer.message == nullptr)
-        throw NetlinkError("read RDMA namespace mode", answer.errno_value, answer.kernel_message);
-    const auto mode = Attributes(payload_of(*answer.message)).find_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE);
-    // Kernels without the attribute (before 5.2) have no namespaces for RDMA devices, which is today's shared mode.
-    return mode.value_or(1) == 0 ? RdmaNetnsMode::exclusive : RdmaNetnsMode::shared;
+    return parse_rdma_system(rdma.ask(request));
+}
+
+RdmaNetnsMode rdma_netns_mode(Socket& rdma) {
+    return read_rdma_system(rdma).mode();
 }
 
 std::vector<RdmaDevice> list_rdma_devices(Socket& rdma) {

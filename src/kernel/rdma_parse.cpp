@@ -4,6 +4,7 @@
 
 #include <rdma/rdma_netlink.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace rdmanet::kernel {
@@ -59,6 +60,21 @@ std::optional<RdmaPort> parse_rdma_port(const nlmsghdr& message) {
     port.netdev_ifindex = attributes->find_u32(RDMA_NLDEV_ATTR_NDEV_INDEX);
     port.netdev_name = attributes->text(RDMA_NLDEV_ATTR_NDEV_NAME);
     return port;
+}
+
+RdmaSystem parse_rdma_system(const Answer& answer) {
+    // A kernel without the command refuses its number (is_nl_valid(), drivers/infiniband/core/netlink.c).
+    if (answer.errno_value == EINVAL) return {};
+    if (answer.errno_value != 0)
+        throw NetlinkError("read RDMA namespace mode", answer.errno_value, answer.kernel_message);
+    // Linux 5.2 only lists: it acknowledges a request for one answer, and sends none.
+    if (answer.message == nullptr) return {};
+    const Attributes attributes(payload_of(*answer.message));
+    RdmaSystem system;
+    if (const auto mode = attributes.find_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE))
+        system.netns_mode = *mode == 0 ? RdmaNetnsMode::exclusive : RdmaNetnsMode::shared;
+    system.copies_on_fork = attributes.find_u8(RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK).value_or(0) != 0;
+    return system;
 }
 
 std::vector<KernelQueuePair> parse_kernel_queue_pairs(const nlmsghdr& message) {

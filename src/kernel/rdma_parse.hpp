@@ -12,6 +12,9 @@ namespace rdmanet::kernel {
 [[nodiscard]] std::optional<RdmaDevice> parse_rdma_device(const nlmsghdr& message);
 [[nodiscard]] std::optional<RdmaPort> parse_rdma_port(const nlmsghdr& message);
 
+/// Throws NetlinkError if the kernel refused, other than for not knowing the command.
+[[nodiscard]] RdmaSystem parse_rdma_system(const Answer& answer);
+
 /// From a list of queue pairs, or of connections with their queue pairs. Queue pairs of processes are left out.
 [[nodiscard]] std::vector<KernelQueuePair> parse_kernel_queue_pairs(const nlmsghdr& message);
 

@@ -32,6 +32,9 @@ const std::set<std::string> kTriedElsewhere{
 
 /// In doctor_networks_test.cpp and doctor_ports_test.cpp, or in the unit tests.
 const std::set<std::string> kOfNetworksAndPorts{"any-network", "buffers", "storm", "subnets"};
+/// The same: what the kernel offers, and its modules.
+const std::set<std::string> kOfKernel{"child-modules", "copy-on-fork",  "kernel-version", "protocols",
+                                      "stale-modules", "traffic-class", "vf-count",       "vf-room"};
 
 constexpr const char* kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 constexpr const char* kMultus = "/etc/cni/net.d/multus.d/multus.kubeconfig";
@@ -249,6 +252,7 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
 
     std::set<std::string> all = kTriedElsewhere;
     all.insert(kOfNetworksAndPorts.begin(), kOfNetworksAndPorts.end());
+    all.insert(kOfKernel.begin(), kOfKernel.end());
     all.insert(tried.begin(), tried.end());
     std::set<std::string> known;
     for (const std::string& check : lines_of(

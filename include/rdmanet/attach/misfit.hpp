@@ -19,9 +19,9 @@ struct Misfit {
 };
 
 /// Of a network whose RDMA devices move into the pod if the mode allows it, or if the policy asks for that. nullopt if
-/// the mode allows what the policy asks for. Asks nobody.
-[[nodiscard]] std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy, kernel::RdmaNetnsMode mode,
-                                                       const std::string& network);
+/// kernel and mode allow what the policy asks for. Asks nobody.
+[[nodiscard]] std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy,
+                                                       const kernel::RdmaSystem& system, const std::string& network);
 
 /// The same for a network of children, which use the parent's RDMA device on the host. ADD only refuses it if RDMA is
 /// required. Otherwise the pod gets no RDMA.

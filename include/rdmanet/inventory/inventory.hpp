@@ -112,6 +112,7 @@ struct Inventory {
     std::string host;                          // its name
     std::string kernel;                        // release
     std::optional<kernel::RdmaNetnsMode> mode; // nullopt without RDMA
+    kernel::RdmaSystem rdma_system{};          // as the kernel reports it, if there is a mode
     std::vector<Namespace> namespaces;
     std::vector<Device> devices;       // by address; those without one are last
     std::vector<PciFunction> others;   // GPUs and other accelerators

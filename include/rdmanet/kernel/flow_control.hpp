@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,8 @@ struct FlowControl {
     bool global_pause = false; // the port sends or obeys pause frames; only read if PFC is on
     std::optional<PortBuffers> buffers{};
     std::optional<PriorityTrust> trust{}; // since Linux 6.3
+    /// The priority of packets with a DSCP, where it was set (IEEE 802.1Q APP table, `dcb app`).
+    std::map<std::uint8_t, std::uint8_t> dscp_priorities{};
 };
 
 /// Of an interface in the namespace of both sockets: `route` has Protocol::route, `generic` has Protocol::generic.

@@ -17,7 +17,20 @@ namespace rdmanet::kernel {
 /// own.
 enum class RdmaNetnsMode : std::uint8_t { exclusive = 0, shared = 1 };
 
+/// What the kernel reports of RDMA as a whole (RDMA_NLDEV_CMD_SYS_GET).
+struct RdmaSystem {
+    /// nullopt before Linux 5.3, where no RDMA device can move to another namespace.
+    std::optional<RdmaNetnsMode> netns_mode;
+    /// fork() copies registered memory at once, so that parent and NIC keep the same pages. Since Linux 5.13.
+    bool copies_on_fork = false;
+
+    /// The mode that applies: without modes, every namespace sees every RDMA device, as in shared mode.
+    [[nodiscard]] RdmaNetnsMode mode() const { return netns_mode.value_or(RdmaNetnsMode::shared); }
+};
+
 /// Throws NetlinkError.
+[[nodiscard]] RdmaSystem read_rdma_system(Socket& rdma);
+/// RdmaSystem::mode(). Throws NetlinkError.
 [[nodiscard]] RdmaNetnsMode rdma_netns_mode(Socket& rdma);
 
 struct RdmaDevice {

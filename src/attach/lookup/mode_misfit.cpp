@@ -16,10 +16,16 @@ Misfit needs_shared(const std::string& network) {
 
 } // namespace
 
-std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy, RdmaNetnsMode mode,
+std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy, const kernel::RdmaSystem& system,
                                          const std::string& network) {
     if (policy.demand == config::RdmaDemand::ignored) return std::nullopt;
-    const bool exclusive = mode == RdmaNetnsMode::exclusive;
+    const bool exclusive = system.mode() == RdmaNetnsMode::exclusive;
+    if (policy.isolation == true && !system.netns_mode)
+        return Misfit{.what = fmt::format("the kernel of this node cannot move RDMA devices between network "
+                                          "namespaces, network {} needs that",
+                                          quoted(network)),
+                      .cure = "boot Linux 5.3 or later, or share the RDMA device with \"attach\": \"macvlan\" or "
+                              "\"ipvlan\""};
     if (policy.isolation.value_or(exclusive) && !exclusive)
         return Misfit{.what = fmt::format("rdma netns mode is shared, network {} needs exclusive", quoted(network)),
                       .cure = "run `rdma system set netns exclusive` before any pod starts, and write \"options "

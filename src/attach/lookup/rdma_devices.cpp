@@ -83,16 +83,16 @@ void require_same_uverbs(const std::string& device, const std::string& before, c
                     quoted(device), after, when, before));
 }
 
-bool moves_rdma(const config::RdmaPolicy& policy, RdmaNetnsMode mode, const std::string& network) {
-    if (const auto misfit = find_device_misfit(policy, mode, network)) refuse_rdma(misfit->message());
-    return policy.isolation.value_or(mode == RdmaNetnsMode::exclusive);
+bool moves_rdma(const config::RdmaPolicy& policy, const kernel::RdmaSystem& system, const std::string& network) {
+    if (const auto misfit = find_device_misfit(policy, system, network)) refuse_rdma(misfit->message());
+    return policy.isolation.value_or(system.mode() == RdmaNetnsMode::exclusive);
 }
 
 void require_mode(const config::RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline) {
     if (policy.demand != config::RdmaDemand::required) return;
     auto rdma = kernel::Socket::find_rdma(deadline);
     if (!rdma) refuse_rdma("no RDMA driver is loaded: load that of the NIC, for example with `modprobe mlx5_ib`");
-    (void)moves_rdma(policy, kernel::rdma_netns_mode(*rdma), network);
+    (void)moves_rdma(policy, kernel::read_rdma_system(*rdma), network);
 }
 
 std::optional<kernel::RdmaPort> find_port_of(kernel::Socket& rdma, const RdmaDevices& devices, const kernel::Link& link,

@@ -47,8 +47,9 @@ void require_same_uverbs(const std::string& device, const std::string& before, c
                          std::string_view when);
 
 /// Whether the RDMA devices move into the pod: as the policy asks, or else as the node's mode allows. Throws CniError
-/// if the mode does not allow what the policy asks.
-[[nodiscard]] bool moves_rdma(const config::RdmaPolicy& policy, kernel::RdmaNetnsMode mode, const std::string& network);
+/// if the mode, or the kernel, does not allow what the policy asks.
+[[nodiscard]] bool moves_rdma(const config::RdmaPolicy& policy, const kernel::RdmaSystem& system,
+                              const std::string& network);
 
 /// Throws CniError with the cure if the node's RDMA mode is not the one that the policy needs.
 void require_mode(const config::RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline);

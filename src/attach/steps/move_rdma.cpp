@@ -230,7 +230,7 @@ void choose_devices(FoundDevice& device, const PlanContext& context, Socket* rdm
         return;
     }
     warn_of_zero_guid(device, devices, log);
-    if (moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name))
+    if (moves_rdma(policy, kernel::read_rdma_system(*rdma), request.conf.name))
         device.selection = choose_rdma(device.address, policy, devices);
     else
         device.rdma = device.link ? port_for_gids(*rdma, devices, *device.link) : first_port(*rdma, devices.front());

@@ -28,11 +28,13 @@ public:
         for (const char* module : {"ib_core", "ib_uverbs", "rdma_ucm", "mlx5_core", "mlx5_ib"})
             make("sys/module/" + std::string(module));
         make("lib/modules/6.1.0");
+        write("lib/modules/6.1.0/modules.dep", "kernel/drivers/net/macvlan.ko:\nkernel/drivers/net/ipvlan/ipvlan.ko:");
         make("usr/lib/udev/rules.d");
         write("usr/lib/udev/rules.d/90-rdma-hw-modules.rules", "");
         const auto address = base::PciAddress::parse("0000:3b:00.0").value();
         inventory.kernel = "6.1.0";
-        inventory.mode = kernel::RdmaNetnsMode::shared;
+        inventory.rdma_system = {.netns_mode = kernel::RdmaNetnsMode::shared, .copies_on_fork = true};
+        inventory.mode = inventory.rdma_system.mode();
         inventory.namespaces.push_back({.inode = 1, .path = "/proc/1/ns/net"});
         inventory::Device nic{.address = address,
                               .pci = inventory::PciFunction{.address = address,

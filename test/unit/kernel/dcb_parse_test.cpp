@@ -37,6 +37,7 @@ TEST_CASE("a driver without buffers and trust has only PFC") {
     CHECK(flow->pfc == 8);
     CHECK(!flow->buffers);
     CHECK(!flow->trust);
+    CHECK(flow->dscp_priorities.empty());
     CHECK(!parse_ieee(Attributes(Bytes{})));
 }
 
@@ -54,6 +55,19 @@ TEST_CASE("trusted selectors are read in any order") {
         });
     });
     CHECK(!odd->trust->dscp);
+}
+
+TEST_CASE("priorities of DSCPs are those of the table's entries for DSCPs") {
+    constexpr std::uint8_t kDscp = IEEE_8021QAZ_APP_SEL_DSCP;
+    const auto flow = parsed([](Message& answer) {
+        answer.nest(DCB_ATTR_IEEE_APP_TABLE, [&] {
+            for (const dcb_app& app : {dcb_app{.selector = kDscp, .priority = 5, .protocol = 26},
+                                       dcb_app{.selector = 1, .priority = 6, .protocol = 0x8915},
+                                       dcb_app{.selector = kDscp, .priority = 7, .protocol = 48}})
+                answer.put_value(DCB_ATTR_IEEE_APP, app);
+        });
+    });
+    CHECK(flow->dscp_priorities == std::map<std::uint8_t, std::uint8_t>{{26, 5}, {48, 7}});
 }
 
 TEST_CASE("buffers are read as a whole, or not at all") {

@@ -1,0 +1,88 @@
+// Kernels of other ages, and nodes whose next boot brings another RDMA mode.
+#include "machine.hpp"
+
+#include <chrono>
+
+namespace rdmanet::doctor {
+namespace {
+
+using Catch::Contains;
+using kernel::RdmaNetnsMode;
+
+constexpr const char* kOptions = "etc/modprobe.d/ib_core.conf";
+
+/// A node in mode shared, whose file says exclusive.
+class OptionMachine : public Machine {
+public:
+    OptionMachine() {
+        make("etc/modprobe.d");
+        make("proc");
+        write(kOptions, "options ib_core netns_mode=0");
+        boot(std::chrono::hours(-1));
+    }
+
+    /// The node has booted that long after the file was written.
+    void boot(std::chrono::seconds after) const {
+        using std::chrono::file_clock;
+        const auto written = file_clock::to_sys(fs::last_write_time(root() + '/' + kOptions)) + after;
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(written.time_since_epoch()).count();
+        write("proc/stat", "cpu 1 2 3\nbtime " + std::to_string(seconds) + "\nprocesses 7");
+    }
+};
+
+} // namespace
+
+TEST_CASE("a kernel without RDMA modes is worth knowing, and nothing is said of its next boot") {
+    OptionMachine machine;
+    CHECK(machine.found_by("kernel-version").empty());
+    machine.inventory.kernel = "4.18.0";
+    machine.inventory.rdma_system.netns_mode.reset();
+    const std::string found = machine.found_by("kernel-version");
+    CHECK_THAT(found, Contains("info |  | ") && Contains("\"macvlan\"") && Contains("Linux 5.3"));
+    CHECK(is_documented("kernel-version", "a kernel without RDMA modes", found));
+    CHECK(machine.found_by("mode-at-boot").empty());
+    machine.inventory.mode.reset(); // without ib_core nothing is known of the kernel
+    CHECK(machine.found_by("kernel-version").empty());
+}
+
+TEST_CASE("a kernel that does not copy memory on fork is worth knowing") {
+    Machine machine;
+    CHECK(machine.found_by("copy-on-fork").empty());
+    machine.inventory.kernel = "5.4.0";
+    machine.inventory.rdma_system.copies_on_fork = false;
+    const std::string found = machine.found_by("copy-on-fork");
+    CHECK_THAT(found, Contains("info |  | ") && Contains("RDMAV_FORK_SAFE=1"));
+    CHECK(is_documented("copy-on-fork", "a kernel that does not copy on fork", found));
+}
+
+TEST_CASE("an option in a file that is older than the boot was not in the initramfs") {
+    OptionMachine machine;
+    CHECK_THAT(machine.found_by("mode-at-boot"), Contains("will be exclusive after the next boot"));
+    machine.boot(std::chrono::hours(1));
+    const std::string found = machine.found_by("mode-at-boot");
+    CHECK_THAT(found, Contains("warning |  | ") && Contains("`dracut -f` or `update-initramfs -u`, then reboot") &&
+                          Contains("`rdma system set netns exclusive`"));
+    CHECK(is_documented("mode-at-boot", "netns_mode=0 in a file older than the boot, and mode shared", found));
+    SECTION("Debian") {
+        machine.write("etc/os-release", "NAME=\"Debian GNU/Linux\"\nID=debian");
+        CHECK_THAT(machine.found_by("mode-at-boot"), Contains(" | `update-initramfs -u`, then reboot"));
+    }
+    SECTION("Rocky") {
+        machine.write("etc/os-release", "ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"");
+        CHECK_THAT(machine.found_by("mode-at-boot"), Contains(" | `dracut -f`, then reboot"));
+    }
+    SECTION("the mode is as the file says") {
+        machine.inventory.rdma_system.netns_mode = RdmaNetnsMode::exclusive;
+        CHECK(machine.found_by("mode-at-boot").empty());
+    }
+    SECTION("the option on the kernel's command line is no matter of the initramfs") {
+        machine.write("proc/cmdline", "quiet ib_core.netns_mode=N root=/dev/sda1");
+        CHECK_THAT(machine.found_by("mode-at-boot"), Contains("will be exclusive after the next boot"));
+    }
+    SECTION("the last option counts") {
+        machine.write("etc/modprobe.d/last.conf", "options ib_core netns_mode=1 recv_queue_size=512");
+        CHECK(machine.found_by("mode-at-boot").empty());
+    }
+}
+
+} // namespace rdmanet::doctor
