@@ -21,14 +21,44 @@ using Catch::Contains;
 namespace {
 
 /// In other files of tests, or in the unit tests of the room doctor.
-const std::set<std::string> kTriedElsewhere{
-    "acs",          "api-access",       "bonds",     "default-roce", "definitions",       "denials",
-    "device-users", "driver-container", "ecn",       "enable-roce",  "eswitch",           "iommu",
-    "lanes",        "leases",           "lost-vf",   "module-dir",   "module-signatures", "modules-at-boot",
-    "neighbours",   "network-service",  "networks",  "pause",        "pcie-link",         "peer-memory",
-    "pfc",          "pod-addresses",    "pod-found", "presence",     "rdma-devices",      "rdma-driver",
-    "stack-origin", "strays",           "taints",    "trust",        "vf-macs",           "vf-mtu",
-    "vfs"};
+const std::set<std::string> kTriedElsewhere{"acs",
+                                            "api-access",
+                                            "bonds",
+                                            "default-roce",
+                                            "definitions",
+                                            "denials",
+                                            "device-plugins",
+                                            "device-users",
+                                            "driver-container",
+                                            "ecn",
+                                            "enable-roce",
+                                            "eswitch",
+                                            "iommu",
+                                            "lanes",
+                                            "leases",
+                                            "lost-vf",
+                                            "module-dir",
+                                            "module-signatures",
+                                            "modules-at-boot",
+                                            "neighbours",
+                                            "network-service",
+                                            "networks",
+                                            "pause",
+                                            "pcie-link",
+                                            "peer-memory",
+                                            "pfc",
+                                            "pod-addresses",
+                                            "pod-found",
+                                            "presence",
+                                            "rdma-devices",
+                                            "rdma-driver",
+                                            "stack-origin",
+                                            "strays",
+                                            "taints",
+                                            "trust",
+                                            "vf-macs",
+                                            "vf-mtu",
+                                            "vfs"};
 
 constexpr const char* kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 constexpr const char* kMultus = "/etc/cni/net.d/multus.d/multus.kubeconfig";
