@@ -20,6 +20,7 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> network_checks();
 [[nodiscard]] std::span<const Check> host_network_checks();
 [[nodiscard]] std::span<const Check> plugin_checks();
+[[nodiscard]] std::span<const Check> locked_memory_checks();
 [[nodiscard]] std::span<const Check> runtime_checks();
 [[nodiscard]] std::span<const Check> denial_checks();
 [[nodiscard]] std::span<const Check> device_plugin_checks();

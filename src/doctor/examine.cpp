@@ -28,6 +28,7 @@ std::vector<std::span<const Check>> all_layers() {
             network_checks(),
             host_network_checks(),
             plugin_checks(),
+            locked_memory_checks(),
             runtime_checks(),
             denial_checks(),
             device_plugin_checks(),
