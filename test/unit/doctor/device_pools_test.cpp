@@ -106,6 +106,7 @@ TEST_CASE("the RDMA shared device plugin leaves functions without RDMA out") {
     PluginMachine node;
     CHECK(node.says_of_shared(R"({"deviceIDs": ["1017"], "drivers": ["mlx5_core"], "ifNames": ["ens1"]})").empty());
     CHECK_THAT(node.says_of_shared(R"({"deviceIDs": ["1018"]})"), Contains("none of its devices has RDMA here"));
+    node.inventory.namespaces.push_back({.inode = 2, .path = "/proc/2/ns/net"});
     node.inventory.devices.front().net.front().place = 1; // in a pod it has another name
     CHECK(node.says_of_shared(R"({"ifNames": ["ens7"]})").empty());
     CHECK(node.says_of(R"({"pfNames": ["ens7"]})").empty());
