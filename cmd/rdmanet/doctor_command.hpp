@@ -14,6 +14,7 @@ struct DoctorOptions {
     std::string format = "table";
     std::string root;
     std::string pod;
+    std::string name_space; // of the pod
     std::string kubeconfig;
     std::string state_directory = cmd::state_directory();
     std::vector<std::string> words; // of an error to explain; "-" is standard input

@@ -187,6 +187,7 @@ std::vector<std::string> places_of(const Context& context, const std::vector<con
                       : std::pair(number, number);
         }
     std::vector<std::string> places;
+    places.reserve(pfs.size());
     for (const auto& [name, vfs] : pfs)
         places.push_back(!vfs                        ? name
                          : vfs->first == vfs->second ? fmt::format("{}#{}", name, vfs->first)

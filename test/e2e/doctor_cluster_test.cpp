@@ -123,8 +123,10 @@ TEST_CASE("the doctor reads labels and taints of the Node object", "[cluster][do
     tree.set_user("rdmanet");
     CHECK_THAT(tree.says("taints"),
                Contains("not looked at: ") && Contains(concat("no Node ", tree.name())) && Contains("\"nodeName\""));
+    CHECK(is_documented("node-name", "the host's name is not the Node's", tree.says("node-name")));
     const NodeObject node(tree.name());
     CHECK(tree.says("taints") == "");
+    CHECK(tree.says("node-name") == "");
 
     const auto tell = [&](const std::string& fault, const std::string& begin, const std::string& end) {
         INFO(fault);
@@ -192,6 +194,21 @@ TEST_CASE("the doctor examines NetworkAttachmentDefinitions", "[cluster][doctor]
     CHECK_THAT(says(), Names("failure", "ADD refuses it: mtu"));
     definition.set(resource, R"("capabilities":{"mac":true})");
     CHECK(says() == ""); // the device says that it is a VF
+}
+
+TEST_CASE("a kubeconfig without a CA trusts those of the node, as with kubectl", "[cluster][doctor]") {
+    NEEDS(!cluster().empty(), kNeedsServer);
+    const Tree tree;
+    const NodeObject node(tree.name());
+    tree.set_user("rdmanet");
+    const std::string file = tree.path("/etc/cni/net.d/multus.d/multus.kubeconfig");
+    const std::string authorities = tree.path("/etc/ssl/certs/ca-certificates.crt");
+    shell(concat("mkdir -p ", tree.path("/etc/ssl/certs"), " && grep -o 'certificate-authority-data: *[^ ,}]*' ", file,
+                 " | sed 's/.*: *//' | tr -d '\"' | base64 -d >", authorities,
+                 " && sed -i 's/certificate-authority-data: *[^ ,}]*,\\{0,1\\}//' ", file));
+    CHECK(tree.says("taints") == "");
+    shell(concat("rm ", authorities));
+    CHECK_THAT(tree.says("taints"), Contains("not looked at: ") && Contains("certificate-authority-data is missing"));
 }
 
 TEST_CASE("what the API server forbids is not looked at, and another account may do it", "[cluster][doctor]") {

@@ -162,7 +162,7 @@ TEST_CASE("the API server must know the node by its name") {
 
 TEST_CASE("a pod that this user may not see is not called dead") {
     NodeOfCluster node;
-    node.pod = "shop/till";
+    node.asked_pod = "shop/till";
     CHECK_THAT(node.found_by("pod-found"), Contains("failure | shop/till | no network namespace"));
     node.inventory.unseen = {"some processes' network namespaces (Permission denied): run it as root on the node"};
     const std::string unseen = node.found_by("pod-found");
