@@ -45,15 +45,24 @@ int explain(const std::vector<std::string>& words) {
     return found.empty() ? 1 : 0;
 }
 
+/// As kubectl takes it: a namespace beside the name, or in front of it.
+std::string pod_of(const DoctorOptions& options) {
+    if (options.name_space.empty()) return options.pod;
+    if (options.pod.find('/') != std::string::npos)
+        throw base::Error(fmt::format("--namespace {}: expected the pod's name alone in --pod, found {}",
+                                      options.name_space, base::quoted(options.pod)));
+    return base::scoped_name(options.name_space, options.pod);
+}
+
 doctor::Report look(const DoctorOptions& options) {
+    const std::string pod = pod_of(options);
     const attach::Node node(fmt::format("{}{}", options.root, options.state_directory),
                             base::Logger(base::LogLevel::warning));
     const auto inventory = inventory::read_inventory({.root = options.root,
                                                       .state_directory = options.state_directory,
                                                       .read_step = node.read_step,
                                                       .nic_settings = inventory::NicSettings::read});
-    return doctor::examine(inventory, node,
-                           {.root = options.root, .pod = options.pod, .kubeconfig = options.kubeconfig});
+    return doctor::examine(inventory, node, {.root = options.root, .pod = pod, .kubeconfig = options.kubeconfig});
 }
 
 /// For a person who waits: the first failure, if it is another one than before. A report in a file has no such lines.
@@ -101,8 +110,10 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
         ->capture_default_str();
     command->add_flag_callback(
         "--json", [&options] { options.format = "json"; }, "the same as -o json");
-    command->add_option("--pod", options.pod,
-                        "look at this pod, too: NAMESPACE/NAME, or the path of its network namespace");
+    CLI::Option* pod = command->add_option(
+        "--pod", options.pod, "look at this pod, too: NAMESPACE/NAME, or the path of its network namespace");
+    command->add_option("-n,--namespace", options.name_space, "the pod's namespace, if --pod is its name alone")
+        ->needs(pod);
     command->add_option("--root", options.root, "where the host's / is mounted, in a container");
     command->add_option("--kubeconfig", options.kubeconfig,
                         "ask the API server with this file, on the host; default: Multus' file, or else rdmanet's");

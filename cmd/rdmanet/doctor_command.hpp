@@ -14,6 +14,7 @@ struct DoctorOptions {
     std::string format = "table";
     std::string root;
     std::string pod;
+    std::string name_space; // of the pod
     std::string kubeconfig;
     unsigned wait = 0; // seconds for which it looks again while there are failures
     std::string state_directory = cmd::state_directory();

@@ -4,6 +4,7 @@
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/kube/api.hpp>
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -20,16 +21,22 @@ public:
     ApiServer(std::string root, std::string kubeconfig) : root_(std::move(root)), kubeconfig_(std::move(kubeconfig)) {}
 
     /// An object, or a list; nullopt if the server does not have it. Waits for a server for one and a half seconds at
-    /// most, and asks one that said nothing only once. Throws base::Error: there is no kubeconfig, no server gives an
-    /// answer, or it refuses.
+    /// most, and asks one that said nothing, or failed, only once. Throws base::Error: there is no kubeconfig, no server
+    /// gives an answer that helps, or it refuses.
     [[nodiscard]] std::optional<json::Document> get(const std::string& path);
 
-    /// A kubeconfig of this node whose server gave no answer, or refused its token.
+    enum class Trouble : std::uint8_t {
+        silent, // no answer
+        unauthorized,
+        failing,    // HTTP 5xx, or another error that is not about rights
+        no_cluster, // another server answers there
+    };
+    /// A kubeconfig of this node that is of no use.
     struct Failure {
         std::string file;
         std::string_view owner; // "Multus", "rdmanet"
+        Trouble trouble = Trouble::silent;
         std::string what;
-        bool is_unauthorized = false;
     };
     /// As far as was asked until now. Throws base::Error if there is no kubeconfig, or `--kubeconfig` names one.
     [[nodiscard]] const std::vector<Failure>& failures_of_node();
@@ -53,12 +60,16 @@ private:
         std::string_view owner; // empty for that of --kubeconfig
         kube::Api api;
         bool is_usable = true;
+        bool is_of_cluster = false; // it has said so
     };
 
     void read_kubeconfigs();
     [[nodiscard]] std::optional<kube::Outcome> ask(User& user, const std::string& path);
+    [[nodiscard]] bool is_of_cluster(User& user);
+    [[nodiscard]] kube::Access access_of(const std::string& file) const;
+    void give_up(User& user, Trouble trouble, const std::string& what);
     void add_trouble(const std::string& text);
-    void add_failure(const User& user, const std::string& what, bool is_unauthorized);
+    void add_failure(const User& user, Trouble trouble, const std::string& what);
 
     std::string root_;
     std::string kubeconfig_;

@@ -26,10 +26,12 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> network_checks();
 [[nodiscard]] std::span<const Check> host_network_checks();
 [[nodiscard]] std::span<const Check> plugin_checks();
+[[nodiscard]] std::span<const Check> locked_memory_checks();
 [[nodiscard]] std::span<const Check> runtime_checks();
 [[nodiscard]] std::span<const Check> subnet_checks();
 [[nodiscard]] std::span<const Check> denial_checks();
 [[nodiscard]] std::span<const Check> device_plugin_checks();
+[[nodiscard]] std::span<const Check> device_pool_checks();
 [[nodiscard]] std::span<const Check> cluster_checks();
 [[nodiscard]] std::span<const Check> network_definition_checks();
 [[nodiscard]] std::span<const Check> node_object_checks();

@@ -1,6 +1,7 @@
 // What the node's files say of the cluster: Multus, and tokens for the API server.
 #include "checks.hpp"
 #include "files.hpp"
+#include "local_socket.hpp"
 #include "tokens.hpp"
 
 #include <rdmanet/base/base64.hpp>
@@ -16,15 +17,40 @@ namespace {
 
 constexpr std::string_view kConfigurations = "/etc/cni/net.d";
 
-/// The type of the first plugin, or nothing if this is no configuration.
-std::string first_plugin_of(const std::string& file) try {
+/// What a configuration says of Multus.
+struct First {
+    std::string type;   // of the first plugin; empty if this is no configuration
+    std::string socket; // of the daemon, for type "multus-shim"
+};
+
+/// The shim's key was "socketDir" before Multus 4 (multus-cni, docs/thick-plugin.md).
+std::string socket_of(const json::Reader& plugin) {
+    std::string directory = "/run/multus";
+    for (const char* key : {"socketDir", "daemonSocketDir"})
+        if (const auto value = plugin.find(key); value && !value->string().empty()) directory = value->string();
+    return fmt::format("{}{}multus.sock", directory, directory.ends_with('/') ? "" : "/");
+}
+
+First first_plugin_of(const std::string& file) try {
     const json::Document document = json::Document::parse(content_of(file));
     const auto plugins = document.root().find("plugins");
     const auto list = plugins ? plugins->elements() : std::vector<json::Reader>{document.root()};
     const auto type = list.empty() ? std::nullopt : list.front().find("type");
-    return type ? type->string() : std::string();
+    if (!type) return {};
+    return {.type = type->string(), .socket = socket_of(list.front())};
 } catch (const base::Error&) {
     return {};
+}
+
+/// The thick Multus' plugin only passes a call on. It waits for the socket, for up to a minute.
+void check_daemon(const Context& context, const std::string& socket, Findings& found) {
+    if (is_listened_at(context.path(socket))) return;
+    found.failure("",
+                  fmt::format("no process listens at {}, the socket of Multus' daemon, so pods stay in "
+                              "ContainerCreating",
+                              socket),
+                  "`kubectl get pods -A -o wide` shows the pod of Multus on this node: look at its events and log; if "
+                  "it was OOMKilled, raise the memory limit in its DaemonSet");
 }
 
 /// Runtimes take the first configuration by name (containerd's and CRI-O's ocicni).
@@ -33,14 +59,17 @@ void check_multus(const Context& context, Findings& found) {
     for (const std::string& name : names_in(context.path(kConfigurations))) {
         if (!is_configuration(name)) continue;
         if (first.empty()) first = name;
-        const std::string type = first_plugin_of(context.path(fmt::format("{}/{}", kConfigurations, name)));
-        if (type != "multus" && type != "multus-shim") continue;
+        const First plugin = first_plugin_of(context.path(fmt::format("{}/{}", kConfigurations, name)));
+        const bool is_shim = plugin.type == "multus-shim";
+        if (plugin.type != "multus" && !is_shim) continue;
         if (name != first)
             found.failure(
                 "",
                 fmt::format("runtimes use {}/{}, not {} of Multus, so pods get no secondary networks", kConfigurations,
                             first, name),
                 fmt::format("remove {}/{}, or give it a name that sorts behind {}", kConfigurations, first, name));
+        else if (is_shim)
+            check_daemon(context, plugin.socket, found);
         return;
     }
     if (first.empty()) throw base::Error(fmt::format("{} has no configuration", kConfigurations));
@@ -116,7 +145,7 @@ void check_tokens(const Context& context, Findings& found) {
 }
 
 constexpr Check kClusterChecks[] = {
-    {{"multus", Layer::cluster, "the configuration that runtimes use"}, check_multus},
+    {{"multus", Layer::cluster, "the configuration that runtimes use, and Multus' daemon"}, check_multus},
     {{"tokens", Layer::cluster, "tokens of Multus, whereabouts and rdmanet"}, check_tokens},
 };
 

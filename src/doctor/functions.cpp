@@ -5,6 +5,9 @@
 
 #include <rdmanet/base/error.hpp>
 
+#include <set>
+#include <string>
+
 namespace rdmanet::doctor {
 namespace {
 
@@ -112,6 +115,15 @@ bool has_devices_now(const Context& context, const Device& vf) {
            std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("vdpa"); });
 }
 
+/// The devices that an ADD or DEL of rdmanet moves now, or has left in the middle. While a device moves, it is in no
+/// namespace for a moment, and a driver that is bound again has no devices yet.
+std::set<std::string> list_moving(const Context& context) {
+    std::set<std::string> devices;
+    for (const state::AttachmentRecord& record : context.node.records(state::Access::look).list().records)
+        if (record.phase == state::Phase::prepared || record.removal_unfinished) devices.insert(record.device());
+    return devices;
+}
+
 /// A net device of virtio does not name the function that it belongs to, because it belongs to a device on virtio's
 /// bus.
 bool is_lost(const Context& context, const Device& vf) {
@@ -138,11 +150,12 @@ void report_lost(const Context& context, const Device& pf, const Vfs& lost, Find
 void check_lost_vfs(const Context& context, Findings& found) {
     const auto& devices = context.inventory.devices;
     if (std::all_of(devices.begin(), devices.end(), [](const Device& each) { return each.net.empty(); })) return;
+    const std::set<std::string> moving = list_moving(context);
     for (const Device& device : devices) {
         if (!has_vfs(device)) continue;
         Vfs lost;
         for_each_vf(context, device, [&](const Device& vf) {
-            if (is_lost(context, vf)) lost.add(vf);
+            if (is_lost(context, vf) && moving.count(vf.address->to_string()) == 0) lost.add(vf);
         });
         if (!lost.empty()) report_lost(context, device, lost, found);
     }

@@ -2,6 +2,7 @@
 
 #include "kubelet.hpp"
 #include "network_fit.hpp"
+#include "store_files.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
@@ -148,6 +149,8 @@ std::vector<std::string> examine_entry(const Network& network, const std::string
         found.warning(network.place, fmt::format("unknown key {}", key), "correct or remove it");
     if (examine_resource(network, config, context, found))
         examine_fit(network, conf.name, config, context, parents, found);
+    if (const auto* ipam = std::get_if<ipam::Config>(&config.ipam))
+        examine_store_files(network.place, ipam->store, context, found);
     return undeclared(ours, config, context);
 }
 

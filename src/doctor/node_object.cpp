@@ -7,6 +7,7 @@
 #include <rdmanet/json/reader.hpp>
 
 #include <algorithm>
+#include <optional>
 
 namespace rdmanet::doctor {
 namespace {
@@ -67,10 +68,25 @@ bool is_cordoned(const json::Reader& node) {
     return unschedulable && unschedulable->boolean();
 }
 
+std::optional<json::Document> find_node(const Context& context, const std::string& name) {
+    return context.api_server.get(fmt::format("/api/v1/nodes/{}", name));
+}
+
+/// The kubelet may register the node under another name than the host's (--hostname-override, or a cloud's).
+void check_node_name(const Context& context, Findings& found) {
+    const std::string name = context.api_server.node_name();
+    if (find_node(context, name)) return;
+    found.warning(name,
+                  "the API server has no Node of this name: its labels and taints are not looked at, and metrics of "
+                  "this node do not match the Node's",
+                  fmt::format("set \"nodeName\" in {} to the name that `kubectl get nodes -o wide` shows for this node",
+                              ipam::kNodeFile));
+}
+
 /// A taint is usual on nodes with GPUs. It is a likely cause only where resources are missing.
 void check_taints(const Context& context, Findings& found) {
     const std::string name = context.api_server.node_name();
-    const auto node = context.api_server.get(fmt::format("/api/v1/nodes/{}", name));
+    const auto node = find_node(context, name);
     if (!node)
         throw base::Error(fmt::format("the API server has no Node {}: set \"nodeName\" in {} to the name that `kubectl "
                                       "get nodes` shows",
@@ -103,6 +119,7 @@ void check_taints(const Context& context, Findings& found) {
 }
 
 constexpr Check kNodeObjectChecks[] = {
+    {{"node-name", Layer::cluster, "the Node object of this node"}, check_node_name},
     {{"taints", Layer::cluster, "labels and taints of the Node object that keep device plugins away"}, check_taints},
 };
 

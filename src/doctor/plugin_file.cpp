@@ -1,6 +1,7 @@
 // The plugin's own file, where container runtimes look for it.
 #include "checks.hpp"
 #include "files.hpp"
+#include "runtime_files.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
@@ -10,7 +11,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -28,55 +28,17 @@ struct Told {
     std::vector<std::string> directories;
 };
 
-/// The texts in quotes of a value in TOML, up to the end of its line, or of its list in brackets.
-std::vector<std::string> texts_of(std::string_view value) {
-    std::vector<std::string> texts;
-    const bool is_list = value.starts_with('[');
-    for (std::size_t at = 0; at < value.size(); ++at) {
-        const char c = value[at];
-        if (c == '#') at = std::min(value.find('\n', at), value.size() - 1); // a comment
-        if (is_list ? c == ']' : value[at] == '\n') break;
-        if (c != '"' && c != '\'') continue;
-        const std::size_t end = value.find(c, at + 1);
-        if (end == std::string_view::npos) break;
-        texts.emplace_back(value.substr(at + 1, end - at - 1));
-        at = end;
-    }
-    return texts;
-}
-
-/// The absolute paths behind each `KEY =`.
-std::vector<std::string> paths_of(std::string_view text, std::string_view key) {
-    std::vector<std::string> paths;
-    for (std::size_t at = 0; (at = text.find(key, at)) != std::string_view::npos; at += key.size()) {
-        const std::size_t line = text.rfind('\n', at) + 1; // 0 in the first line
-        const std::size_t equals = text.find_first_not_of(" \t", at + key.size());
-        if (text.find_first_not_of(" \t", line) != at || equals == std::string_view::npos || text[equals] != '=')
-            continue;
-        const std::size_t value = text.find_first_not_of(" \t", equals + 1);
-        if (value == std::string_view::npos) break;
-        for (std::string& path : texts_of(text.substr(value)))
-            if (path.starts_with('/')) paths.push_back(std::move(path));
-    }
-    return paths;
-}
-
 /// containerd has "bin_dir", and "bin_dirs" since its version 2.1, which comes first; CRI-O has "plugin_dirs".
 std::optional<Told> told_directories(const Context& context) {
-    std::vector<std::string> files{"/etc/containerd/config.toml",
-                                   "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
-                                   "/var/lib/rancher/rke2/agent/etc/containerd/config.toml", "/etc/crio/crio.conf"};
-    for (const std::string& name : names_in(context.path("/etc/crio/crio.conf.d")))
-        files.push_back(fmt::format("/etc/crio/crio.conf.d/{}", name));
-    std::optional<Told> told; // the last file counts
-    for (const std::string& file : files) {
-        const std::string text = content_of(context.path(file));
-        for (const std::string_view key : {"bin_dirs", "bin_dir", "plugin_dirs"})
-            if (auto directories = paths_of(text, key); !directories.empty()) {
-                told = Told{.file = file, .directories = std::move(directories)};
-                break;
-            }
-    }
+    std::optional<Told> told;
+    for (const RuntimeFile& file : list_runtime_files(context))
+        for (const std::string_view key : {"bin_dirs", "bin_dir", "plugin_dirs"}) {
+            auto directories = texts_behind(file.text, key);
+            std::erase_if(directories, [](const std::string& path) { return !path.starts_with('/'); });
+            if (directories.empty()) continue;
+            told = Told{.file = file.path, .directories = std::move(directories)};
+            break;
+        }
     return told;
 }
 

@@ -28,6 +28,15 @@ bool has_pod_without_name(const inventory::Inventory& inventory) {
                        [](const inventory::Namespace& each) { return each.pod.name.empty() && !each.pod_uid.empty(); });
 }
 
+/// What may be of the pod, and was not seen; empty if all was. Without root, /proc does not show the network namespaces
+/// of others' processes.
+std::string unseen_part(const inventory::Inventory& inventory) {
+    if (!inventory.unseen.empty()) return inventory.unseen.front();
+    for (const inventory::Namespace& each : inventory.namespaces)
+        if (!each.trouble.empty()) return fmt::format("{} ({})", each, each.trouble);
+    return {};
+}
+
 void check_pod_found(const Context& context, Findings& found) {
     if (context.pod) return;
     const std::string& pod = context.missing_pod;
@@ -37,6 +46,11 @@ void check_pod_found(const Context& context, Findings& found) {
             fmt::format("the pod is dead: its network namespace is gone, and rdmanet still has {} of it",
                         base::counted(records, "attachment", "attachments")),
             fmt::format("`rdmanet gc` takes back what it had; if the pod should run: {}", description_command(pod)));
+        return;
+    }
+    if (const std::string unseen = unseen_part(context.inventory); !unseen.empty()) {
+        found.warning(pod, fmt::format("it is not known whether the pod runs here. Not seen: {}", unseen),
+                      "run `rdmanet doctor` as root on the node, in its PID namespace");
         return;
     }
     std::string cure = fmt::format("{} shows its node and its events: look a message up with "

@@ -1,7 +1,5 @@
-// Locked memory of the container runtime, and rdmanet's own records.
+// rdmanet's own records.
 #include "checks.hpp"
-#include "files.hpp"
-#include "processes.hpp"
 
 #include <rdmanet/attach/check_node.hpp>
 #include <rdmanet/attach/lease_holders.hpp>
@@ -17,22 +15,6 @@
 
 namespace rdmanet::doctor {
 namespace {
-
-void check_memlock(const Context& context, Findings& found) {
-    for (const std::string& process : list_processes(context)) {
-        const std::string program = program_of(process);
-        if (program != "containerd" && program != "crio") continue;
-        const auto limit = locked_memory_of(process);
-        if (!limit) continue;
-        found.info(
-            "",
-            fmt::format("{} runs with a limit of {} bytes of locked memory, which containers inherit", program, *limit),
-            fmt::format("pods without IPC_LOCK can register no more: set LimitMEMLOCK=infinity in the unit of {}, and "
-                        "restart it",
-                        program));
-        return;
-    }
-}
 
 void check_records(const Context& context, Findings& found) {
     auto listing = context.node.records().list();
@@ -94,7 +76,6 @@ void check_leases(const Context& context, Findings& found) {
 }
 
 constexpr Check kRuntimeChecks[] = {
-    {{"memlock", Layer::runtime, "locked memory of the container runtime"}, check_memlock},
     {{"records", Layer::runtime, "records of dead pods, and records that cannot be read"}, check_records},
     {{"leases", Layer::runtime, "leases that no record leads to"}, check_leases},
     {{"attachments", Layer::runtime, "each attachment as ADD left it"}, check_attachments},

@@ -43,7 +43,7 @@ std::optional<std::string> decode_percent(std::string_view text) {
 
 class Kubeconfig {
 public:
-    explicit Kubeconfig(const std::string& path) : path_(path) {
+    Kubeconfig(const std::string& path, const std::string& authorities) : path_(path), authorities_(authorities) {
         try {
             const auto text = base::read_named_file_if_exists(path, kMostBytes);
             if (!text) fail("", "is missing on this node: write it, or correct \"kubeconfig\"");
@@ -148,8 +148,10 @@ private:
                                                   "the server: set certificate-authority-data instead",
                                                   path_));
         } else if (access.server.is_secure && access.tls.authorities.empty()) {
-            fail("certificate-authority-data",
-                 "is missing: expected it, or certificate-authority, for an https server");
+            access.tls.authorities = authorities_;
+            if (authorities_.empty())
+                fail("certificate-authority-data",
+                     "is missing: expected it, or certificate-authority, for an https server");
         }
     }
 
@@ -203,14 +205,15 @@ private:
     }
 
     const std::string& path_;
+    const std::string& authorities_;
     YAML::Node root_;
 };
 
 } // namespace
 
-Access read_kubeconfig(const std::string& path) {
+Access read_kubeconfig(const std::string& path, const std::string& authorities) {
     base::start_late_parts(); // yaml-cpp's
-    return Kubeconfig(path).access();
+    return Kubeconfig(path, authorities).access();
 }
 
 } // namespace rdmanet::kube

@@ -1,6 +1,7 @@
 // `rdmanet doctor` and the cluster: the kubelet's socket, and a real API server. The node's files are a tree of their
 // own (--root), so that the machine's own stay as they are.
 #include "cluster_stage.hpp"
+#include "doctor_tree.hpp"
 #include "documented.hpp"
 
 #include "support/concat.hpp"
@@ -30,39 +31,6 @@ constexpr const char* kWithoutResources = R"({"allocatable": {}, "pods": []})";
 constexpr const char* kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 /// Its device plugin has ended. Without RDMA on this machine, a plugin that never registered is not missed.
 constexpr const char* kWithoutDevices = R"({"Data":{"RegisteredDevices":{"example.com/sriov":[]}}})";
-
-/// The files of a node with a name of its own. Processes and devices are the machine's.
-class Tree {
-public:
-    Tree() : name_(concat("doctor-", ::getpid())), root_(concat("/tmp/", name_)) {
-        shell(concat("mkdir -p ", root_, "/etc/cni/net.d/multus.d ", root_, "/etc/cni/net.d/rdmanet.d ", root_,
-                     "/var/lib/kubelet/device-plugins && ln -s /proc /sys ", root_, " && echo ", name_, " >", root_,
-                     "/etc/hostname"));
-    }
-    Tree(const Tree&) = delete;
-    Tree& operator=(const Tree&) = delete;
-    ~Tree() { shell(concat("rm -r ", root_)); }
-
-    void write(const std::string& file, const std::string& text) const { std::ofstream(root_ + file) << text; }
-    void set_user(const std::string& user) const {
-        write("/etc/cni/net.d/multus.d/multus.kubeconfig", read_file(cluster() + '/' + user + ".kubeconfig"));
-    }
-
-    /// "severity | subject | what | cure", a line each; "not looked at: why" if that is the result.
-    [[nodiscard]] std::string says(const std::string& check, const std::string& options = "") const {
-        return shell(concat("{ ", binary(), " doctor --json --root ", root_, ' ', options,
-                            " || [ $? -lt 3 ]; } | jq -r '(.checks[]|select(.check==\"", check,
-                            "\" and (.lookedAt|not))|\"not looked at: \"+.why),(.findings[]|select(.check==\"", check,
-                            "\")|[.severity,.subject,.what,.cure]|join(\" | \"))'"));
-    }
-
-    [[nodiscard]] const std::string& name() const { return name_; }
-    [[nodiscard]] std::string socket() const { return root_ + "/var/lib/kubelet/pod-resources/kubelet.sock"; }
-
-private:
-    std::string name_;
-    std::string root_;
-};
 
 bool is_documented(const std::string& check, const std::string& fault, const std::string& found) {
     return test::is_documented(source_text("docs/doctor.md"), check, fault, found);
@@ -155,8 +123,10 @@ TEST_CASE("the doctor reads labels and taints of the Node object", "[cluster][do
     tree.set_user("rdmanet");
     CHECK_THAT(tree.says("taints"),
                Contains("not looked at: ") && Contains(concat("no Node ", tree.name())) && Contains("\"nodeName\""));
+    CHECK(is_documented("node-name", "the host's name is not the Node's", tree.says("node-name")));
     const NodeObject node(tree.name());
     CHECK(tree.says("taints") == "");
+    CHECK(tree.says("node-name") == "");
 
     const auto tell = [&](const std::string& fault, const std::string& begin, const std::string& end) {
         INFO(fault);
@@ -224,6 +194,21 @@ TEST_CASE("the doctor examines NetworkAttachmentDefinitions", "[cluster][doctor]
     CHECK_THAT(says(), Names("failure", "ADD refuses it: mtu"));
     definition.set(resource, R"("capabilities":{"mac":true})");
     CHECK(says() == ""); // the device says that it is a VF
+}
+
+TEST_CASE("a kubeconfig without a CA trusts those of the node, as with kubectl", "[cluster][doctor]") {
+    NEEDS(!cluster().empty(), kNeedsServer);
+    const Tree tree;
+    const NodeObject node(tree.name());
+    tree.set_user("rdmanet");
+    const std::string file = tree.path("/etc/cni/net.d/multus.d/multus.kubeconfig");
+    const std::string authorities = tree.path("/etc/ssl/certs/ca-certificates.crt");
+    shell(concat("mkdir -p ", tree.path("/etc/ssl/certs"), " && grep -o 'certificate-authority-data: *[^ ,}]*' ", file,
+                 " | sed 's/.*: *//' | tr -d '\"' | base64 -d >", authorities,
+                 " && sed -i 's/certificate-authority-data: *[^ ,}]*,\\{0,1\\}//' ", file));
+    CHECK(tree.says("taints") == "");
+    shell(concat("rm ", authorities));
+    CHECK_THAT(tree.says("taints"), Contains("not looked at: ") && Contains("certificate-authority-data is missing"));
 }
 
 TEST_CASE("what the API server forbids is not looked at, and another account may do it", "[cluster][doctor]") {

@@ -43,12 +43,15 @@ TEST_CASE("the doctor looks at the node although the pod is not there", "[doctor
     (void)add(call);
     CHECK(found_of_pod() == "");
     CHECK_THAT(said("--pod till"), Names("NAMESPACE/NAME", "give shop/till", "status 3"));
+    CHECK_THAT(said("--namespace shop --pod shop/till"), Names("the pod's name alone", "status 3"));
+    CHECK_THAT(said("-n shop"), Names("requires --pod", "status 3"));
     CHECK_THAT(said("--pod nobody"), Names("NAMESPACE/NAME", "no pod of that name", "status 3"));
     CHECK_THAT(said("--pod /run/netns/nowhere"), Names("not a network namespace", "shop/till", "status 3"));
 
     shell("ip netns delete pod");
     CHECK(becomes("a pod ends without DEL"));
     CHECK_THAT(found_of_pod(), Names("shop/till", "`rdmanet gc`", "`kubectl describe pod -n shop till`"));
+    CHECK(found_by("pod-found", "-n shop --pod till") == found_of_pod());
     const std::string shown = said("-o wide --pod shop/till");
     CHECK_THAT(shown, Names("failure pod-found shop/till", "mode-at-boot", "status 2"));
     CHECK_THAT(shown, !Contains("pod-memlock")); // there is nothing that it could look at

@@ -21,14 +21,45 @@ using Catch::Contains;
 namespace {
 
 /// In other files of tests, or in the unit tests of the room doctor.
-const std::set<std::string> kTriedElsewhere{
-    "acs",          "api-access",       "bonds",     "default-roce", "definitions",       "denials",
-    "device-users", "driver-container", "ecn",       "enable-roce",  "eswitch",           "iommu",
-    "lanes",        "leases",           "lost-vf",   "module-dir",   "module-signatures", "modules-at-boot",
-    "neighbours",   "network-service",  "networks",  "pause",        "pcie-link",         "peer-memory",
-    "pfc",          "pod-addresses",    "pod-found", "presence",     "rdma-devices",      "rdma-driver",
-    "stack-origin", "strays",           "taints",    "trust",        "vf-macs",           "vf-mtu",
-    "vfs"};
+const std::set<std::string> kTriedElsewhere{"acs",
+                                            "api-access",
+                                            "bonds",
+                                            "default-roce",
+                                            "definitions",
+                                            "denials",
+                                            "device-plugins",
+                                            "device-users",
+                                            "driver-container",
+                                            "ecn",
+                                            "enable-roce",
+                                            "eswitch",
+                                            "iommu",
+                                            "lanes",
+                                            "leases",
+                                            "lost-vf",
+                                            "module-dir",
+                                            "module-signatures",
+                                            "modules-at-boot",
+                                            "neighbours",
+                                            "network-service",
+                                            "node-name",
+                                            "networks",
+                                            "pause",
+                                            "pcie-link",
+                                            "peer-memory",
+                                            "pfc",
+                                            "pod-addresses",
+                                            "pod-found",
+                                            "presence",
+                                            "rdma-devices",
+                                            "rdma-driver",
+                                            "stack-origin",
+                                            "strays",
+                                            "taints",
+                                            "trust",
+                                            "vf-macs",
+                                            "vf-mtu",
+                                            "vfs"};
 
 /// In doctor_networks_test.cpp and doctor_ports_test.cpp, or in the unit tests.
 const std::set<std::string> kOfNetworksAndPorts{"any-network", "buffers", "storm", "subnets"};

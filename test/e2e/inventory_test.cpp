@@ -140,6 +140,18 @@ TEST_CASE("a container sees the inventory of the host whose / is mounted in it",
     CHECK_THAT(here, Contains(stage.vfs.vf(1)));
 }
 
+TEST_CASE("the inventory's exit statuses are the documented ones", "[inventory][readme]") {
+    const std::string page = source_text("docs/inventory.md");
+    const auto has_row = [&](const std::string& options, const std::string& meaning) {
+        const std::string status = shell(concat(binary(), " inventory ", options, " >/dev/null 2>&1; echo -n $?"));
+        INFO(options << ": " << status);
+        return page.find(concat("\n| ", status, " | ", meaning)) != std::string::npos;
+    };
+    CHECK(has_row("", "It has printed the inventory"));
+    CHECK(has_row("--root /nowhere", "The node cannot be read"));
+    CHECK(has_row("--no-such-option", "The command line is wrong"));
+}
+
 TEST_CASE("without root the inventory shows what it may, and says what it could not see", "[inventory]") {
     const Pod pod("pod");
     const std::string said = shell(concat("setpriv --reuid 65534 --clear-groups ", binary(), " inventory"));

@@ -100,12 +100,23 @@ TEST_CASE("the store of a network is in files of the host, wherever its / is mou
     CHECK_THAT(network(named), Contains("ADD refuses it: ipam.configuration_path: this node has no file /etc/cni"));
     node.make("etc/cni/net.d/whereabouts.d");
     node.write("etc/cni/net.d/whereabouts.d/whereabouts.conf", R"({"kubernetes": {"kubeconfig": "/k"}})");
+    const std::string missing = network(named);
+    CHECK_THAT(missing, Contains("warning | ") && !Contains(node.root()));
+    CHECK(is_documented("networks", "the kubeconfig of a network's store is not there", missing));
+    node.write("k", "kind: Config");
+    CHECK_THAT(network(named), Contains("warning | ") && Contains("kubeconfig /k: current-context is not set"));
+    node.write("k", kubeconfig_for("http://127.0.0.1:1"));
     CHECK(network(named).empty());
 
     node.make("etc/cni/net.d/rdmanet.d");
     node.write("etc/cni/net.d/rdmanet.d/rdmanet.conf", R"({"store": "etcd"})");
     CHECK_THAT(network(""), Contains("ADD refuses it: ") && Contains("store \"etcd\" needs"));
     CHECK(network(named).empty());
+    const std::string etcd = R"("etcd": {"endpoints": ["https://127.0.0.1:1"], "ca": "/ca.crt"})";
+    node.write("etc/cni/net.d/rdmanet.d/rdmanet.conf", R"({"store": "etcd", )" + etcd + "}");
+    CHECK_THAT(network(""), Contains("warning | ") && Contains("its CA of etcd /ca.crt is missing on this node"));
+    node.write("ca.crt", "a certificate");
+    CHECK(network("").empty());
 }
 
 TEST_CASE("without an API server, its checks say why they were not made") {

@@ -99,6 +99,32 @@ TEST_CASE("a VF is only lost if its devices could be seen") {
     CHECK(machine.found_by("lost-vf").empty());
 }
 
+TEST_CASE("a VF that rdmanet moves at this moment is not lost") {
+    VfMachine machine;
+    machine.vf().net.clear();
+    REQUIRE_FALSE(machine.found_by("lost-vf").empty());
+    const auto save = [&](const std::string& device, state::Phase phase, bool removal_unfinished) {
+        state::AttachmentRecord record;
+        record.key = {.network = "net", .container_id = "c1", .ifname = "net1"};
+        record.phase = phase;
+        record.removal_unfinished = removal_unfinished;
+        record.attach = "sriov";
+        record.steps.push_back(
+            {.kind = "move-link", .json = R"({"step":"move-link","device":")" + device + R"(","ifname":"net1"})"});
+        const attach::Node node(machine.root() + "/run/rdmanet", base::Logger(base::LogLevel::error));
+        node.records().save(record);
+    };
+    save("0000:3b:00.1", state::Phase::prepared, false);
+    CHECK(machine.found_by("lost-vf").empty());
+    CHECK(machine.why_not("lost-vf").empty());
+    save("0000:3b:00.1", state::Phase::attached, true);
+    CHECK(machine.found_by("lost-vf").empty());
+    save("0000:3b:00.1", state::Phase::attached, false);
+    CHECK_FALSE(machine.found_by("lost-vf").empty());
+    save("0000:3b:00.7", state::Phase::prepared, false);
+    CHECK_FALSE(machine.found_by("lost-vf").empty());
+}
+
 TEST_CASE("lost VFs of one PF are one finding, whose cure looks before it unbinds") {
     VfMachine machine;
     machine.vf().net.clear();

@@ -10,8 +10,15 @@ using Catch::Contains;
 
 constexpr const char* kTainted = R"([{"key": "dedicated", "value": "hpc", "effect": "NoSchedule"}])";
 
+constexpr const char* kStatus = R"({"kind": "Status"})";
+
+void answer(http::test::Connection& client, const std::string& status, const std::string& body) {
+    client.send("HTTP/1.1 " + status + "\r\nContent-Type: application/json\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+}
+
 /// An API server that has the Node node-1 and nothing else. It hangs up on the token "hated", as TLS does if a
-/// kubeconfig has the CA of yesterday.
+/// kubeconfig has the CA of yesterday. Behind the token "unlucky" is a load balancer without a server.
 class Cluster {
 public:
     explicit Cluster(const std::string& taints)
@@ -19,15 +26,19 @@ public:
                           "}}"](http::test::Connection& client) {
               for (std::string request = client.read_request(); !request.empty(); request = client.read_request()) {
                   if (request.find("Bearer hated") != std::string::npos) return;
-                  const bool is_old = request.find("Bearer old") != std::string::npos;
-                  const bool is_node = !is_old && request.starts_with("GET /api/v1/nodes/node-1 ");
-                  const std::string body = is_node ? node : R"({"kind": "Status"})";
-                  client.send(std::string("HTTP/1.1 ") +
-                              (is_old    ? "401 Unauthorized"
-                               : is_node ? "200 OK"
-                                         : "404 Not Found") +
-                              "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-                              "\r\n\r\n" + body);
+                  const auto asks_for = [&](const char* path) {
+                      return request.starts_with(std::string("GET ") + path + " ");
+                  };
+                  if (request.find("Bearer old") != std::string::npos)
+                      answer(client, "401 Unauthorized", kStatus);
+                  else if (request.find("Bearer unlucky") != std::string::npos)
+                      return answer(client, "503 Service Unavailable", "no backend");
+                  else if (asks_for("/api/v1/nodes/node-1"))
+                      answer(client, "200 OK", node);
+                  else if (asks_for("/version"))
+                      answer(client, "200 OK", R"({"gitVersion": "v1.31.0"})");
+                  else
+                      answer(client, "404 Not Found", kStatus);
               }
           }) {}
 
@@ -104,6 +115,62 @@ TEST_CASE("whom the API server does not serve is a finding") {
     node.use("multus", "http://127.0.0.1:1");
     CHECK_THAT(node.found_by("api-access"), Contains("warning | ") && Contains("127.0.0.1:1"));
     CHECK(is_documented("api-access", "the API server of Multus is away", node.found_by("api-access")));
+}
+
+TEST_CASE("a server that fails is a finding, and another kubeconfig is tried") {
+    const NodeOfCluster node;
+    const Cluster cluster(kTainted);
+    node.use("multus", cluster.url(), "unlucky");
+    CHECK_THAT(node.why_not("taints"), Contains("HTTP 503"));
+    const std::string failing = node.found_by("api-access");
+    CHECK_THAT(failing, Contains("warning | ") && Contains("load balancer"));
+    CHECK(is_documented("api-access", "the load balancer of Multus' API server has no server", failing));
+    node.use("rdmanet", cluster.url());
+    CHECK_THAT(node.found_by("taints"), Contains("dedicated=hpc"));
+    CHECK_THAT(node.found_by("api-access"), Contains("HTTP 503") && !Contains("no answer"));
+}
+
+TEST_CASE("a server that has nothing is no API server without a Node") {
+    const NodeOfCluster node;
+    const http::test::ScriptedServer other([](http::test::Connection& client) {
+        while (!client.read_request().empty()) answer(client, "404 Not Found", "not here");
+    });
+    node.use("multus", other.url());
+    for (const char* check : {"taints", "definitions", "node-name"})
+        CHECK_THAT(node.why_not(check), Contains("GET /version: HTTP 404"));
+    const std::string other_server = node.found_by("api-access");
+    CHECK_THAT(other_server, Contains("warning | ") && Contains("correct \"server\""));
+    CHECK(is_documented("api-access", "a web server answers in place of the API server", other_server));
+    const Cluster cluster(kTainted);
+    node.use("rdmanet", cluster.url());
+    CHECK_THAT(node.found_by("taints"), Contains("dedicated=hpc"));
+}
+
+TEST_CASE("the API server must know the node by its name") {
+    const NodeOfCluster node;
+    const Cluster cluster(kTainted);
+    node.use("multus", cluster.url());
+    CHECK(node.found_by("node-name").empty());
+    CHECK(node.why_not("node-name").empty());
+    node.write("etc/hostname", "node-1.example.com");
+    const std::string unknown = node.found_by("node-name");
+    CHECK_THAT(unknown, Contains("warning | node-1.example.com | ") && Contains("set \"nodeName\" in /etc/cni"));
+    CHECK(is_documented("node-name", "the host's name is not the Node's", unknown));
+    node.write("etc/cni/net.d/rdmanet.d/rdmanet.conf", R"({"nodeName": "node-1"})");
+    CHECK(node.found_by("node-name").empty());
+}
+
+TEST_CASE("a pod that this user may not see is not called dead") {
+    NodeOfCluster node;
+    node.asked_pod = "shop/till";
+    CHECK_THAT(node.found_by("pod-found"), Contains("failure | shop/till | no network namespace"));
+    node.inventory.unseen = {"some processes' network namespaces (Permission denied): run it as root on the node"};
+    const std::string unseen = node.found_by("pod-found");
+    CHECK_THAT(unseen, Contains("warning | shop/till | ") && Contains("as root"));
+    CHECK(is_documented("pod-found", "a user who is not root", unseen));
+    node.inventory.unseen.clear();
+    node.inventory.namespaces.push_back({.inode = 3, .path = "/proc/3/ns/net", .pid = 3, .trouble = "refused"});
+    CHECK_THAT(node.found_by("pod-found"), Contains("warning | shop/till | ") && Contains("(refused)"));
 }
 
 TEST_CASE("a token that does not say when it expires is no token that lasts") {

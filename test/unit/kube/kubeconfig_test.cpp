@@ -101,6 +101,13 @@ TEST_CASE("a token that would be sent in clear text is a warning, and is not sai
     CHECK(warnings("username: ''").empty());
 }
 
+TEST_CASE("a cluster without authorities gets those of the caller") {
+    const Files files;
+    const std::string without = files.write("config", config("server: https://api:6443", "token: t"));
+    CHECK(read_kubeconfig(without, "SYSTEM").tls.authorities == "SYSTEM");
+    CHECK(read_kubeconfig(files.write("config", config(kCluster, "token: t")), "SYSTEM").tls.authorities == "CA\n");
+}
+
 TEST_CASE("what is no kubeconfig is refused with the place in it") {
     const Files files;
     const std::string path = "kubeconfig " + files.directory() + "/config: ";

@@ -1,0 +1,135 @@
+// The configurations of device plugins, in the images of processes that run here.
+#include "vf_machine.hpp"
+
+#include <unistd.h>
+
+namespace rdmanet::doctor {
+namespace {
+
+using Catch::Contains;
+
+constexpr const char* kSriovFile = "proc/7/root/etc/pcidp/config.json";
+constexpr const char* kSharedFile = "proc/8/root/k8s-rdma-shared-dev-plugin/config.json";
+
+/// A node where both plugins run. Its NIC 0000:3b:00.0 (ens1) has the VF 0000:3b:00.1.
+class PluginMachine : public VfMachine {
+public:
+    PluginMachine() {
+        vf().pci->vendor = 0x15b3;
+        vf().pci->device = 0x1018;
+        inventory.devices.front().net.front().hardware_address = "02:00:00:00:00:01";
+        vf().net.front().hardware_address = "02:00:00:00:00:02";
+        make("proc/7/root/etc/pcidp");
+        make("proc/8/root/k8s-rdma-shared-dev-plugin");
+        set_arguments("");
+        write("proc/8/comm", "k8s-rdma-shared"); // 15 letters, as the kernel has it
+        set_sriov(R"({"resourceName": "vfs", "selectors": {}})");
+        set_shared(R"({"resourceName": "hca", "selectors": {"vendors": ["15b3"]}})");
+    }
+
+    /// Of the plugin for SR-IOV; each begins with a blank.
+    void set_arguments(std::string arguments) const {
+        write("proc/7/comm", "sriovdp");
+        for (char& c : arguments)
+            if (c == ' ') c = '\0';
+        std::ofstream(root() + "/proc/7/cmdline") << "/usr/bin/sriovdp" << arguments << '\0';
+    }
+    void set_sriov(const std::string& resources) const {
+        write(kSriovFile, R"({"resourceList": [)" + resources + "]}");
+    }
+    void set_shared(const std::string& resources) const {
+        write(kSharedFile, R"({"configList": [)" + resources + "]}");
+    }
+
+    [[nodiscard]] std::string says() const { return found_by("device-plugins"); }
+
+    /// What is said of one resource with these selectors.
+    [[nodiscard]] std::string says_of(const std::string& selectors) const {
+        set_sriov(R"({"resourceName": "vfs", "resourcePrefix": "example.com", "selectors": )" + selectors + "}");
+        return says();
+    }
+    [[nodiscard]] std::string says_of_shared(const std::string& selectors) const {
+        set_shared(R"({"resourceName": "hca", "selectors": )" + selectors + "}");
+        return says();
+    }
+};
+
+} // namespace
+
+TEST_CASE("a resource of a device plugin must have a device here") {
+    PluginMachine node;
+    CHECK(node.why_not("device-plugins").empty());
+    CHECK(node.says().empty());
+    for (const char* selectors :
+         {R"({"vendors": ["8086", "15b3"], "devices": ["1018"], "drivers": ["mlx5_core"], "linkTypes": ["ether"]})",
+          R"({"pfNames": ["ens1"]})", R"({"pfNames": ["ens9", "ens1#4,0-2"]})",
+          R"({"rootDevices": ["0000:3b:00.0#0"]})", R"({"pciAddresses": ["0000:3b:00.1"]})",
+          R"([{"vendors": ["8086"]}, {"vendors": ["15b3"]}])", R"({"ddpProfiles": ["x"], "vendors": []})"}) {
+        INFO(selectors);
+        CHECK(node.says_of(selectors).empty());
+    }
+    const std::string other = node.says_of(R"({"vendors": ["8086"], "devices": ["154c"]})");
+    CHECK_THAT(other, Contains("warning | ") && Contains("`kubectl get configmaps -A`"));
+    CHECK(is_documented("device-plugins", "selectors for another vendor's NIC", other));
+
+    CHECK_THAT(node.says_of(R"({"devices": ["1017"]})"),
+               Contains("devices 1017: this node has 1018")); // that is the PF
+    CHECK_THAT(node.says_of(R"({"drivers": ["mlx5_ib"]})"), Contains("drivers mlx5_ib: this node has mlx5_core"));
+    CHECK_THAT(node.says_of(R"({"pfNames": ["ens1#1-3"]})"), Contains("pfNames ens1#1-3: this node has ens1#0"));
+    CHECK_THAT(node.says_of(R"({"rootDevices": ["0000:3c:00.0"]})"), Contains("this node has 0000:3b:00.0#0"));
+    CHECK_THAT(node.says_of(R"({"pciAddresses": ["0000:3b:00.0"]})"), Contains("this node has 0000:3b:00.1"));
+    CHECK_THAT(node.says_of(R"({"linkTypes": ["infiniband"]})"), Contains("this node has ether"));
+    CHECK_THAT(node.says_of(R"({"isRdma": true, "vendors": ["15b3"]})"), Contains("none of its devices has RDMA"));
+    CHECK(node.says_of(R"({"isRdma": false})").empty());
+    CHECK_THAT(node.says_of(R"([{"vendors": ["8086"]}, {"vendors": ["1af4"]}])"), Contains("vendors 8086"));
+    node.vf().net.clear();
+    CHECK_THAT(node.says_of(R"({"linkTypes": ["ether"]})"), Contains("linkTypes ether: this node has none"));
+    node.set_sriov(R"({"resourceName": "fpga", "deviceType": "accelerator", "selectors": {"vendors": ["8086"]}})");
+    CHECK(node.says().empty());
+}
+
+TEST_CASE("a renamed interface is a warning, and a resource for other nodes may be meant") {
+    PluginMachine node;
+    node.inventory.devices.front().net.front().name = "enp3s0f0np0";
+    node.vf().net.front().name = "enp3s0f0v0";
+    const std::string renamed = node.says_of_shared(R"({"ifNames": ["enp3s0f0"]})");
+    CHECK(is_documented("device-plugins", "a new driver renames the interface", renamed));
+    const std::string good = R"({"resourceName": "good", "selectors": {"vendors": ["15b3"]}}, )";
+    node.set_shared(good + R"({"resourceName": "hca", "devices": ["enp3s0f0"]})");
+    CHECK_THAT(node.says(), Contains("warning | ") && Contains("devices enp3s0f0: this node has enp3s0f0np0"));
+    node.set_shared(good + R"({"resourceName": "hca", "devices": ["enp3s0f00"]})");
+    CHECK_THAT(node.says(), Contains("info | ") && Contains("if pods shall get it here"));
+    CHECK(is_documented("device-plugins", "one of two resources is for other nodes", node.says()));
+}
+
+TEST_CASE("the RDMA shared device plugin leaves functions without RDMA out") {
+    PluginMachine node;
+    CHECK(node.says_of_shared(R"({"deviceIDs": ["1017"], "drivers": ["mlx5_core"], "ifNames": ["ens1"]})").empty());
+    CHECK_THAT(node.says_of_shared(R"({"deviceIDs": ["1018"]})"), Contains("none of its devices has RDMA here"));
+    node.inventory.namespaces.push_back({.inode = 2, .path = "/proc/2/ns/net"});
+    node.inventory.devices.front().net.front().place = 1; // in a pod it has another name
+    CHECK(node.says_of_shared(R"({"ifNames": ["ens7"]})").empty());
+    CHECK(node.says_of(R"({"pfNames": ["ens7"]})").empty());
+}
+
+TEST_CASE("the file of a device plugin is that of its option, in its image") {
+    PluginMachine node;
+    node.write("proc/7/root/etc/pcidp/worker-1",
+               R"({"resourceList": [{"resourceName": "x", "selectors": {"vendors": ["1"]}}]})");
+    for (const char* arguments : {" --config-file=/etc/pcidp/worker-1", " -config-file /etc/pcidp/worker-1",
+                                  " --log-level=10 --config-file /etc/pcidp/worker-1"}) {
+        node.set_arguments(arguments);
+        CHECK_THAT(node.says(), Contains("resource x of sriovdp"));
+    }
+    node.set_arguments(" --config-files=/etc/pcidp/worker-1");
+    CHECK(node.says().empty());
+    node.set_arguments(" --config-file=/etc/pcidp/no-such-file");
+    CHECK_THAT(node.why_not("device-plugins"), Contains("sriovdp has no file /etc/pcidp/no-such-file"));
+    node.set_arguments("");
+    node.set_sriov("{");
+    CHECK_THAT(node.why_not("device-plugins"), Contains("/etc/pcidp/config.json of sriovdp: parse error"));
+    node.remove("proc");
+    CHECK_THAT(node.why_not("device-plugins"), Contains("neither sriovdp nor k8s-rdma-shared-dp runs here"));
+}
+
+} // namespace rdmanet::doctor
