@@ -15,17 +15,15 @@ namespace {
 using inventory::Inventory;
 
 std::vector<std::span<const Check>> all_layers() {
-    return {hardware_checks(),     gpu_checks(),
-            kernel_checks(),       kernel_log_checks(),
-            function_checks(),     rdma_checks(),
-            place_checks(),        device_user_checks(),
-            vf_checks(),           nic_checks(),
-            network_checks(),      host_network_checks(),
-            plugin_checks(),       runtime_checks(),
-            denial_checks(),       device_plugin_checks(),
-            cluster_checks(),      network_definition_checks(),
-            node_object_checks(),  api_access_checks(),
-            pod_presence_checks(), pod_checks()};
+    return {hardware_checks(),      gpu_checks(),         kernel_checks(),
+            kernel_log_checks(),    function_checks(),    rdma_checks(),
+            place_checks(),         device_user_checks(), vf_checks(),
+            nic_checks(),           network_checks(),     host_network_checks(),
+            plugin_checks(),        runtime_checks(),     denial_checks(),
+            device_plugin_checks(), cluster_checks(),     network_definition_checks(),
+            node_object_checks(),   api_access_checks(),  pod_presence_checks(),
+            pod_checks(),           pod_ipoib_checks(),   pod_network_checks(),
+            pod_program_checks(),   pod_provider_checks()};
 }
 
 /// "ok" of a check that had nothing to look at would say too much. Why nothing is there is for the layers below, and

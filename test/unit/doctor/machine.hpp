@@ -92,11 +92,12 @@ public:
     [[nodiscard]] inventory::PciFunction& nic() { return *inventory.devices.front().pci; }
 
     inventory::Inventory inventory;
+    std::string pod; // that is asked for
 
 private:
     [[nodiscard]] Report report(const std::string& kubeconfig = "") const {
         const attach::Node node(root_ + "/run/rdmanet", base::Logger(base::LogLevel::error));
-        return examine(inventory, node, {.root = root_, .kubeconfig = kubeconfig});
+        return examine(inventory, node, {.root = root_, .pod = pod, .kubeconfig = kubeconfig});
     }
 
     std::string root_;
