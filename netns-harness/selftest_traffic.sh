@@ -114,28 +114,43 @@ else
 fi
 
 # Faults and limits
-sum_of() { echo $(($(port_counter roce0p0v0 "hw_counters/$1") + $(port_counter roce0p0v1 "hw_counters/$1"))); }
+counting=(roce0p0v0 roce0p0v1) # devices whose counters show the faults
+sum_of() {
+	local device sum=0
+	for device in "${counting[@]}"; do sum=$((sum + $(port_counter "$device" "hw_counters/$1"))); done
+	echo $sum
+}
 grows() { (($(sum_of "$1") > $2)); }
 declare -A counted
 remember() { for counter in "$@"; do counted[$counter]=$(sum_of "$counter"); done; }
 all_grow() {
 	for counter in "$@"; do grows "$counter" "${counted[$counter]}" || return 1; done
 }
-# file of the fault, its value, what it does, the counters that it moves, arguments of ibv_rc_pingpong
-while read -r fault value what moves arguments; do
-	read -r -a moves <<<"${moves//,/ }"
-	read -r -a arguments <<<"$arguments"
-	remember "${moves[@]}"
-	echo "$value" >"$debug/rnic0p0/$fault"
-	ok "faults: connections survive ${what//_/ }" pingpong a b "${arguments[@]}"
-	ok "faults: ${what//_/ } move ${moves[*]}" soon all_grow "${moves[@]}"
-	echo 0 >"$debug/rnic0p0/$fault"
-done <<-end
+# Each line of the input is a fault: its file, value, what it does, the counters that it moves, and what the command gets
+# as further arguments.
+survive_faults() { # what the command uses, command...
+	local fault value what moves arguments
+	while read -r fault value what moves arguments; do
+		read -r -a moves <<<"${moves//,/ }"
+		read -r -a arguments <<<"$arguments"
+		remember "${moves[@]}"
+		echo "$value" >"$debug/rnic0p0/$fault"
+		ok "faults: $1 survive ${what//_/ }" "${@:2}" "${arguments[@]}"
+		ok "faults: ${what//_/ } of $1 move ${moves[*]}" soon all_grow "${moves[@]}"
+		echo 0 >"$debug/rnic0p0/$fault"
+	done
+}
+survive_faults connections pingpong a b <<-end
 	rdma_lose_every 7 losses out_of_sequence,packet_seq_err -s 65536
 	rdma_reorder_every 7 overtaken_packets out_of_sequence,packet_seq_err,duplicate_request -s 65536
 	rdma_delay_ms 200 delays local_ack_timeout_err,duplicate_request -n 2
 	rdma_mark_every 7 marks_of_congestion np_ecn_marked_roce_packets,np_cnp_sent,rp_cnp_handled -s 65536
 end
+if type -P ib_read_bw >/dev/null; then
+	survive_faults reads perf ib_read_bw <<-end
+		rdma_lose_every 7 lost_answers implied_nak_seq_err -s 65536
+	end
+fi
 if type -P ib_send_bw >/dev/null; then
 	remember out_of_buffer rnr_nak_retry_err
 	ok "faults: a receiver with two buffers" perf ib_send_bw -r 2 -n 200
@@ -239,23 +254,33 @@ ib_pingpong() { # devices, arguments...
 }
 ok "traffic: ibv_rc_pingpong from card to card" ib_pingpong ib0p0 ib1p0
 ok "traffic: ibv_rc_pingpong with a device itself" ib_pingpong ib0p0 ib0p0 -s 65536
+counting=(ib0p0 ib1p0)
+# Only one direction is delayed here, by more than the pingpong's timeout of four times 67 ms.
+survive_faults "InfiniBand connections" ib_pingpong ib0p0 ib1p0 <<-end
+	rdma_lose_every 7 losses out_of_sequence,packet_seq_err -s 65536
+	rdma_reorder_every 7 overtaken_packets out_of_sequence,packet_seq_err,duplicate_request -s 65536
+	rdma_delay_ms 400 delays local_ack_timeout_err,duplicate_request -n 2
+end
 bad_pkeys() { ibv_devinfo -v -d "$1" | awk '$1 == "bad_pkey_cntr:" {print $2}'; }
 counts_bad_pkeys() { (($(bad_pkeys "$1") > $2)); }
-ib_send() { # indices of the partition keys of server and client
+ib_perf() { # program, indices of the partition keys of server and client, arguments...
 	local status
-	timeout "$patience" ib_send_bw -d ib0p0 -F -n 20 --pkey_index "$1" >/tmp/server 2>&1 &
+	timeout "$patience" "$1" -d ib0p0 -F -n 20 --pkey_index "$2" "${@:4}" >/tmp/server 2>&1 &
 	soon listens_here
-	timeout "$patience" ib_send_bw -d ib1p0 -F -n 20 --pkey_index "$2" 127.0.0.1
+	timeout "$patience" "$1" -d ib1p0 -F -n 20 --pkey_index "$3" "${@:4}" 127.0.0.1
 	status=$?
 	((status == 0)) || kill $!
 	wait $! || { cat /tmp/server && return 1; }
 	return $status
 }
 if type -P ib_send_bw >/dev/null; then
-	ok "traffic: InfiniBand in another partition" ib_send 2 2
+	ok "traffic: InfiniBand in another partition" ib_perf ib_send_bw 2 2
 	ok "counters: bad_pkey_cntr is zero" equal "$(bad_pkeys ib0p0)" 0x0
-	ok "traffic: none between partitions" fails_with 'status 12' ib_send 1 2
+	ok "traffic: none between partitions" fails_with 'status 12' ib_perf ib_send_bw 1 2
 	ok "counters: bad_pkey_cntr counts what came for another partition" counts_bad_pkeys ib0p0 0
+	survive_faults "InfiniBand reads" ib_perf ib_read_bw 0 0 <<-end
+		rdma_lose_every 7 lost_answers implied_nak_seq_err -s 65536
+	end
 fi
 
 # Ports that require a global routing header
@@ -277,6 +302,6 @@ rmmod ib_ipoib
 ok "traffic: InfiniBand cards that are limited members" reload link_layer=ib,ib ib_limited=1
 ok "infiniband: the default partition's key" equal "$(</sys/class/infiniband/ib0p0/ports/1/pkeys/0)" 0x7fff
 if type -P ib_send_bw >/dev/null; then
-	ok "traffic: none between limited members" fails_with 'status 12' ib_send 0 0
-	ok "traffic: in the partition of which they are full members" ib_send 1 1
+	ok "traffic: none between limited members" fails_with 'status 12' ib_perf ib_send_bw 0 0
+	ok "traffic: in the partition of which they are full members" ib_perf ib_send_bw 1 1
 fi

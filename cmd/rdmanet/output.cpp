@@ -19,6 +19,14 @@ void add_output_options(CLI::App& command, bool& json) {
     command.add_flag("--json", json, "the same as -o json");
 }
 
+void add_common_options(CLI::App& command, std::string& state_directory, bool& json) {
+    command
+        .add_option("--state-dir", state_directory,
+                    "directory of records and leases; default: RDMANET_STATE_DIR, else /run/rdmanet")
+        ->capture_default_str();
+    add_output_options(command, json);
+}
+
 ops::Colours wanted_colours() {
     const char* const none = std::getenv("NO_COLOR");
     return ::isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0') ? ops::Colours::yes : ops::Colours::no;

@@ -11,6 +11,8 @@ namespace rdmanet::cmd {
 
 /// Adds "-o table|json" and "--json" to a command.
 void add_output_options(CLI::App& command, bool& json);
+/// The same and "--state-dir".
+void add_common_options(CLI::App& command, std::string& state_directory, bool& json);
 
 /// The reader of the output ended, as `head` does. It has seen enough, so no message is printed.
 struct NobodyReads {};

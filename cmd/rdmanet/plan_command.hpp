@@ -1,6 +1,10 @@
 // rdmanet plan: what ADD would do with a network configuration on this node.
 #pragma once
 
+#include "plugin.hpp"
+
+#include <CLI/CLI.hpp>
+
 #include <string>
 
 namespace rdmanet::cmd {
@@ -15,9 +19,11 @@ struct PlanOptions {
     std::string args;        // CNI_ARGS
     std::string prev_result; // file with the result of the earlier plugins
     std::string cni_path = "/opt/cni/bin";
-    std::string state_directory;
+    std::string state_directory = cmd::state_directory();
     bool json = false;
 };
+
+[[nodiscard]] CLI::App* add_plan_command(CLI::App& app, PlanOptions& options);
 
 /// Prints the actions to standard output and warnings to standard error; with JSON, both to standard output. Returns
 /// the exit status. It is 1, with the reason on standard error, if ADD would refuse, if the file has no rdmanet

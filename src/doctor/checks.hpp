@@ -37,6 +37,11 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> node_object_checks();
 [[nodiscard]] std::span<const Check> api_access_checks();
 [[nodiscard]] std::span<const Check> pod_presence_checks(); // only if a pod is asked for
-[[nodiscard]] std::span<const Check> pod_checks(); // only if the pod that is asked for has a network namespace here
+// Only if the pod that is asked for has a network namespace here.
+[[nodiscard]] std::span<const Check> pod_checks();
+[[nodiscard]] std::span<const Check> pod_ipoib_checks();
+[[nodiscard]] std::span<const Check> pod_network_checks();
+[[nodiscard]] std::span<const Check> pod_program_checks();
+[[nodiscard]] std::span<const Check> pod_provider_checks();
 
 } // namespace rdmanet::doctor

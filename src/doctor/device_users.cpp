@@ -26,7 +26,7 @@ bool is_for_pods(const Device& device) {
 /// Only a device that moves is taken from its users, and devices move in mode exclusive. That the mode is known also
 /// means that ib_core is there, so the socket loads nothing.
 void check_device_users(const Context& context, Findings& found) {
-    if (context.inventory.mode != kernel::RdmaNetnsMode::exclusive) return;
+    if (context.inventory.mode() != kernel::RdmaNetnsMode::exclusive) return;
     auto rdma = open_on_host(context, kernel::Protocol::rdma);
     for (const kernel::RdmaDevice& each : kernel::list_rdma_devices(rdma)) {
         const Device* const device = find_function(context, each.name);

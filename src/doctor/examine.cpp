@@ -46,7 +46,11 @@ std::vector<std::span<const Check>> all_layers() {
             node_object_checks(),
             api_access_checks(),
             pod_presence_checks(),
-            pod_checks()};
+            pod_checks(),
+            pod_ipoib_checks(),
+            pod_network_checks(),
+            pod_program_checks(),
+            pod_provider_checks()};
 }
 
 /// "ok" of a check that had nothing to look at would say too much. Why nothing is there is for the layers below, and

@@ -28,7 +28,7 @@ std::string package_cure(const Context& context) {
 /// Networks load these when a pod first needs one. In mode exclusive, children of an interface have no RDMA.
 std::vector<std::string_view> modules_for_children(const Context& context) {
     std::vector<std::string_view> modules;
-    if (context.inventory.mode != kernel::RdmaNetnsMode::exclusive) modules = {"macvlan", "ipvlan"};
+    if (context.inventory.mode() != kernel::RdmaNetnsMode::exclusive) modules = {"macvlan", "ipvlan"};
     if (has_infiniband(context)) modules.emplace_back("ib_ipoib");
     return modules;
 }

@@ -52,11 +52,10 @@ void examine_absent_parent(const Network& network, const config::Config& config,
 /// A child that does not need RDMA gets none in mode exclusive.
 void examine_mode(const Network& network, const std::string& name, const config::Config& config, const Context& context,
                   Findings& found) {
-    const auto mode = context.inventory.mode;
-    if (!mode) return;
-    if (const auto misfit = config.is_device()
-                                ? attach::find_device_misfit(config.rdma, context.inventory.rdma_system, name)
-                                : attach::find_child_misfit(config.rdma, *mode, name)) {
+    const auto& system = context.inventory.rdma_system;
+    if (!system) return;
+    if (const auto misfit = config.is_device() ? attach::find_device_misfit(config.rdma, *system, name)
+                                               : attach::find_child_misfit(config.rdma, system->mode(), name)) {
         const bool is_needed = config.is_device() || config.rdma.demand == config::RdmaDemand::required;
         if (is_needed)
             refuse(network, *misfit, found);

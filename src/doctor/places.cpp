@@ -19,7 +19,7 @@ std::string place_of(const Context& context, std::size_t place) {
 
 /// A device whose net and RDMA devices are in two namespaces works in neither.
 void check_apart(const Context& context, Findings& found) {
-    if (context.inventory.mode != RdmaNetnsMode::exclusive) return;
+    if (context.inventory.mode() != RdmaNetnsMode::exclusive) return;
     for (const Device& device : context.inventory.devices) {
         if (device.net.empty() || device.rdma.empty()) continue;
         const std::size_t net = device.net.front().place;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -78,16 +79,42 @@ std::optional<bool> has_own_users(const Context& context, const std::string& pro
     return own != host;
 }
 
+namespace {
+
+/// A line of /proc/PID/status without its name; empty if the process has ended.
+std::string status_of(const std::string& process, std::string_view name) {
+    const std::string begin = fmt::format("{}:\t", name);
+    for (const std::string& line : lines_of(fmt::format("{}/status", process)))
+        if (line.starts_with(begin)) return line.substr(begin.size());
+    return {};
+}
+
+/// nullopt if it has ended.
+std::optional<bool> has_capability(const std::string& process, unsigned capability) {
+    const auto bits = base::parse_integer<std::uint64_t>(status_of(process, "CapEff"), 16);
+    return bits ? std::optional(((*bits >> capability) & 1U) != 0) : std::nullopt;
+}
+
+} // namespace
+
 std::optional<bool> may_pin_any(const Context& context, const std::string& process) {
     const auto own_users = has_own_users(context, process);
     if (!own_users || *own_users) return own_users ? std::optional(false) : std::nullopt;
-    constexpr std::string_view kEffective = "CapEff:\t";
-    for (const std::string& line : lines_of(fmt::format("{}/status", process)))
-        if (line.starts_with(kEffective)) {
-            const auto bits = base::parse_integer<std::uint64_t>(std::string_view(line).substr(kEffective.size()), 16);
-            return bits && ((*bits >> CAP_IPC_LOCK) & 1U) != 0;
-        }
-    return std::nullopt;
+    return has_capability(process, CAP_IPC_LOCK);
+}
+
+bool may_open(const Context& context, const std::string& process, const std::string& path) {
+    struct stat status {};
+    const base::UniqueFd file = open_in_image(process, path);
+    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISCHR(status.st_mode)) return false;
+    constexpr mode_t kOthers = S_IROTH | S_IWOTH;
+    constexpr mode_t kOwner = S_IRUSR | S_IWUSR;
+    if ((status.st_mode & kOthers) == kOthers) return true;
+    const std::string users = status_of(process, "Uid"); // real, effective, saved, of the file system
+    const std::size_t effective = users.find('\t') + 1;
+    const auto user = base::parse_integer<uid_t>(users.substr(effective, users.find('\t', effective) - effective));
+    if (user == status.st_uid && (status.st_mode & kOwner) == kOwner) return true;
+    return has_own_users(context, process) == false && has_capability(process, CAP_DAC_OVERRIDE).value_or(false);
 }
 
 } // namespace rdmanet::doctor

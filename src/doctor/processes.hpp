@@ -35,4 +35,9 @@ namespace rdmanet::doctor {
 /// (ib_umem_get(), drivers/infiniband/core/umem.c, asks capable()). nullopt if it has ended, or must not be looked at.
 [[nodiscard]] std::optional<bool> may_pin_any(const Context& context, const std::string& process);
 
+/// Whether its image has a character device at `path` that it may read and write, by the file's owner and mode and by
+/// CAP_DAC_OVERRIDE. Groups do not count. The rules of the device cgroup cannot be read; runtimes let a container open
+/// what they put into its /dev. Throws as open_in_image().
+[[nodiscard]] bool may_open(const Context& context, const std::string& process, const std::string& path);
+
 } // namespace rdmanet::doctor

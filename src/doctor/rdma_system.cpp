@@ -20,7 +20,7 @@ std::string_view mode_name(RdmaNetnsMode mode) {
 }
 
 void check_kernel_version(const Context& context, Findings& found) {
-    if (context.inventory.mode && !context.inventory.rdma_system.netns_mode)
+    if (context.inventory.rdma_system && !context.inventory.rdma_system->netns_mode)
         found.info("",
                    fmt::format("kernel {} cannot move RDMA devices between namespaces, so pods can only share them",
                                context.inventory.kernel),
@@ -99,7 +99,8 @@ void report_initramfs(const Context& context, const ModeOption& option, RdmaNetn
 }
 
 void check_mode_at_boot(const Context& context, Findings& found) {
-    const auto& mode = context.inventory.rdma_system.netns_mode;
+    const auto& system = context.inventory.rdma_system;
+    const auto mode = system ? system->netns_mode : std::nullopt;
     if (!mode) return; // the kernel has no such option, see check_kernel_version()
     const ModeOption option = find_mode_option(context);
     if (option.mode == *mode) return;
@@ -117,7 +118,7 @@ void check_mode_at_boot(const Context& context, Findings& found) {
 /// ibv_is_fork_initialized(3) and ibv_fork_init(3) of rdma-core: without copies on fork, the parent may get the copy
 /// of a page and the child the one that the NIC writes to.
 void check_copy_on_fork(const Context& context, Findings& found) {
-    if (context.inventory.mode && !context.inventory.rdma_system.copies_on_fork)
+    if (context.inventory.rdma_system && !context.inventory.rdma_system->copies_on_fork)
         found.info("",
                    fmt::format("kernel {} does not copy registered memory on fork: a program that forks may lose what "
                                "the NIC writes",

@@ -36,7 +36,7 @@ void report_firmware(const Device& device, Findings& found) {
 }
 
 void check_vf_count(const Context& context, Findings& found) {
-    if (context.inventory.mode != kernel::RdmaNetnsMode::exclusive) return;
+    if (context.inventory.mode() != kernel::RdmaNetnsMode::exclusive) return;
     const auto& devices = context.inventory.devices;
     if (std::any_of(devices.begin(), devices.end(), has_vfs)) return;
     for (const Device& device : devices)

@@ -77,9 +77,15 @@ private:
         if (is_child ? parent == nullptr : link.parent_device.empty()) return;
         Interface interface { .net = seen.described, .addresses = seen.addresses, .duplicates = seen.duplicates };
         if (link.ipoib) interface.pkey = link.ipoib->pkey;
+        if (link.ipoib) interface.ipoib_mode = link.ipoib->mode;
         std::optional<Found> found;
         if (is_child) {
             interface.parent = parent->link.name;
+            if (is_ipoib_child(link) && parent->link.ipoib)
+                interface.ipoib_parent =
+                    IpoibParent{.mode = parent->link.ipoib->mode.value_or(kernel::IpoibMode::datagram),
+                                .mtu = parent->link.mtu,
+                                .is_up = parent->link.is_up()};
             found = find_below(sides_.front(), parent->link);
             if (!found && !is_of_network(place, link.name)) return; // of an ordinary network
         } else {

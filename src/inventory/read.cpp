@@ -90,10 +90,7 @@ Inventory read_inventory(const Options& options) {
     all.namespaces = list_namespaces(roots.proc, records, all.unseen);
     SideReader reader(roots, find_host(roots.proc, all.unseen));
     std::vector<Side> sides{read_host(reader, all.unseen)};
-    if (const auto& rdma = reader.rdma_system()) {
-        all.mode = rdma->mode();
-        all.rdma_system = *rdma;
-    }
+    all.rdma_system = reader.rdma_system();
     for (std::size_t number = 1; number < all.namespaces.size(); ++number)
         sides.push_back(read_pod(reader, all.namespaces[number], number));
     report_unseen(all.namespaces, all.unseen);

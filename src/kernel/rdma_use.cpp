@@ -21,6 +21,12 @@ Message request_of(int command, std::uint32_t index) {
     return request;
 }
 
+Message request_of_uverbs(std::uint32_t index) {
+    Message request = request_of(RDMA_NLDEV_CMD_GET_CHARDEV, index);
+    request.put_text(RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs");
+    return request;
+}
+
 void parse_contexts(const nlmsghdr& message, std::vector<unsigned>& users) {
     const Attributes contexts = Attributes(payload_of(message)).nest(RDMA_NLDEV_ATTR_RES_CTX);
     for (const Bytes entry : contexts.find_all(RDMA_NLDEV_ATTR_RES_CTX_ENTRY))
@@ -89,9 +95,15 @@ std::vector<KernelQueuePair> list_kernel_queue_pairs(Socket& rdma, std::uint32_t
     return pairs;
 }
 
+std::optional<std::uint32_t> find_verbs_driver(Socket& rdma, std::uint32_t index) {
+    Message request = request_of_uverbs(index);
+    const Answer answer = rdma.ask(request);
+    if (answer.errno_value != 0 || answer.message == nullptr) return std::nullopt;
+    return Attributes(payload_of(*answer.message)).find_u32(RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID);
+}
+
 std::optional<std::string> find_uverbs(Socket& rdma, std::uint32_t index) {
-    Message request = request_of(RDMA_NLDEV_CMD_GET_CHARDEV, index);
-    request.put_text(RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs");
+    Message request = request_of_uverbs(index);
     const Answer answer = rdma.ask(request);
     if (answer.errno_value != 0 || answer.message == nullptr) return std::nullopt;
     std::string name = Attributes(payload_of(*answer.message)).text(RDMA_NLDEV_ATTR_CHARDEV_NAME);

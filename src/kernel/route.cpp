@@ -111,12 +111,15 @@ std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter) {
     return routes;
 }
 
-std::optional<Route> find_route_to(Socket& socket, const IpAddress& address) {
+std::optional<Route> find_route_to(Socket& socket, const IpAddress& address, const std::optional<IpAddress>& source) {
+    const auto bits = static_cast<std::uint8_t>(base::address_bits(address.family()));
     rtmsg header{};
     header.rtm_family = address_family(address.family());
-    header.rtm_dst_len = static_cast<std::uint8_t>(base::address_bits(address.family()));
+    header.rtm_dst_len = bits;
+    if (source) header.rtm_src_len = bits;
     Message request(RTM_GETROUTE, 0, header);
     put_ip(request, RTA_DST, address);
+    if (source) put_ip(request, RTA_SRC, *source);
     const Answer answer = socket.ask(request);
     if (answer.errno_value == ENETUNREACH || answer.errno_value == EHOSTUNREACH || means_none(answer.errno_value))
         return std::nullopt;

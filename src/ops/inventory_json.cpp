@@ -153,8 +153,8 @@ void write(Writer& writer, const Interface& interface) {
 std::string to_json(const Inventory& inventory) {
     Writer writer(json::Layout::indented);
     writer.begin_object().member("version", kVersion).member("node", inventory.host).member("kernel", inventory.kernel);
-    if (inventory.mode)
-        writer.member("rdmaMode", *inventory.mode == kernel::RdmaNetnsMode::shared ? "shared" : "exclusive");
+    if (inventory.mode())
+        writer.member("rdmaMode", *inventory.mode() == kernel::RdmaNetnsMode::shared ? "shared" : "exclusive");
     writer.key("namespaces").begin_array();
     for (std::size_t number = 0; number < inventory.namespaces.size(); ++number)
         write(writer, inventory.namespaces[number], number);

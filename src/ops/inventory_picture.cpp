@@ -120,8 +120,8 @@ public:
 
 private:
     [[nodiscard]] std::string mode_text() const {
-        if (!inventory_.mode) return "no RDMA";
-        return *inventory_.mode == kernel::RdmaNetnsMode::shared ? "RDMA mode shared" : "RDMA mode exclusive";
+        if (!inventory_.mode()) return "no RDMA";
+        return *inventory_.mode() == kernel::RdmaNetnsMode::shared ? "RDMA mode shared" : "RDMA mode exclusive";
     }
 
     void collect() {

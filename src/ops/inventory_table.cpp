@@ -25,8 +25,8 @@ Row& append(Row& row, Row more) {
 }
 
 std::string mode_text(const Inventory& inventory) {
-    if (!inventory.mode) return "no RDMA";
-    return *inventory.mode == kernel::RdmaNetnsMode::shared ? "shared" : "exclusive";
+    if (!inventory.mode()) return "no RDMA";
+    return *inventory.mode() == kernel::RdmaNetnsMode::shared ? "shared" : "exclusive";
 }
 
 Row function_header(Columns columns) {
@@ -92,7 +92,7 @@ Row interface_header(Columns columns) {
 /// As NCCL_IB_HCA and UCX_NET_DEVICES want it: "mlx5_0:1".
 std::string rdma_of(const Inventory& inventory, const Interface& interface) {
     if (interface.rdma_device.empty()) return {};
-    const bool is_hidden = interface.is_shared && inventory.mode == kernel::RdmaNetnsMode::exclusive;
+    const bool is_hidden = interface.is_shared && inventory.mode() == kernel::RdmaNetnsMode::exclusive;
     return fmt::format("{}:{}{}", interface.rdma_device, interface.rdma_port,
                        is_hidden ? " (the pod cannot see it)" : "");
 }

@@ -129,7 +129,7 @@ Change in_etcd(const std::string& members) {
     return ipam_member(concat("'range':'10.78.0.0/24','etcd':{", members, "}"));
 }
 
-Table etcd() {
+Table of_etcd() {
     return {
         "etcd that is not there, and what it needs",
         {
@@ -203,7 +203,7 @@ Table etcd() {
 } // namespace
 
 std::vector<Table> store_tables() {
-    return {stores(), etcd()};
+    return {stores(), of_etcd()};
 }
 
 } // namespace rdmanet::test

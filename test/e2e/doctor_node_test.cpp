@@ -104,7 +104,7 @@ TEST_CASE("the doctor looks at a pod's addresses and images as the pod sees them
           "$libraries/libibverbs.so.1; ln -s /etc $libraries/libibverbs; cp $(command -v busybox) /tmp/image/sleep; "
           "ip netns exec pod chroot /tmp/image /sleep 1000 >/dev/null 2>&1 &");
     CHECK(comes_true([] { return !found_by("pod-provider", "--pod shop/till").empty(); }));
-    shell("touch /tmp/image/etc/libmlx5-rdmav34.so");
+    shell("touch /tmp/image/etc/librxe-rdmav34.so");
     CHECK(found_by("pod-provider", "--pod shop/till") == "");
     shell("pkill -x sleep; rm -r /tmp/image");
 }

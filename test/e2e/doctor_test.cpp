@@ -12,7 +12,9 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <sstream>
 
 namespace rdmanet::test {
 
@@ -20,52 +22,14 @@ using Catch::Contains;
 
 namespace {
 
-/// In other files of tests, or in the unit tests of the room doctor.
-const std::set<std::string> kTriedElsewhere{"acs",
-                                            "api-access",
-                                            "bonds",
-                                            "default-roce",
-                                            "definitions",
-                                            "denials",
-                                            "device-plugins",
-                                            "device-users",
-                                            "driver-container",
-                                            "ecn",
-                                            "enable-roce",
-                                            "eswitch",
-                                            "iommu",
-                                            "lanes",
-                                            "leases",
-                                            "lost-vf",
-                                            "module-dir",
-                                            "module-signatures",
-                                            "modules-at-boot",
-                                            "neighbours",
-                                            "network-service",
-                                            "node-name",
-                                            "networks",
-                                            "pause",
-                                            "pcie-link",
-                                            "peer-memory",
-                                            "pfc",
-                                            "pod-addresses",
-                                            "pod-found",
-                                            "presence",
-                                            "rdma-devices",
-                                            "rdma-driver",
-                                            "stack-origin",
-                                            "strays",
-                                            "taints",
-                                            "trust",
-                                            "vf-macs",
-                                            "vf-mtu",
-                                            "vfs"};
-
-/// In doctor_networks_test.cpp and doctor_ports_test.cpp, or in the unit tests.
-const std::set<std::string> kOfNetworksAndPorts{"any-network", "buffers", "storm", "subnets"};
-/// The same: what the kernel offers, and its modules.
-const std::set<std::string> kOfKernel{"child-modules", "copy-on-fork",  "kernel-version", "protocols",
-                                      "stale-modules", "traffic-class", "vf-count",       "vf-room"};
+/// Checks in other files of tests, or in the unit tests of the room doctor.
+constexpr const char* kTriedElsewhere =
+    "acs any-network api-access bonds buffers child-modules copy-on-fork default-roce definitions denials "
+    "device-plugins device-users driver-container ecn enable-roce eswitch iommu kernel-version lanes "
+    "leases lost-vf module-dir module-signatures modules-at-boot neighbours network-service networks "
+    "node-name pause pcie-link peer-memory pfc pod-addresses pod-found pod-gid-index pod-ipoib "
+    "pod-management-files pod-route presence protocols rdma-devices rdma-driver stack-origin stale-modules "
+    "storm strays subnets taints traffic-class trust vf-count vf-macs vf-mtu vf-room vfs";
 
 constexpr const char* kCheckpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 constexpr const char* kMultus = "/etc/cni/net.d/multus.d/multus.kubeconfig";
@@ -281,9 +245,8 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
          {"1 attachment is still recorded", "`rdmanet gc`"}}};
     try_all(last, "", tried);
 
-    std::set<std::string> all = kTriedElsewhere;
-    all.insert(kOfNetworksAndPorts.begin(), kOfNetworksAndPorts.end());
-    all.insert(kOfKernel.begin(), kOfKernel.end());
+    std::istringstream elsewhere(kTriedElsewhere);
+    std::set<std::string> all{std::istream_iterator<std::string>(elsewhere), {}};
     all.insert(tried.begin(), tried.end());
     std::set<std::string> known;
     for (const std::string& check : lines_of(

@@ -133,7 +133,7 @@ private:
     std::string store_;
 };
 
-std::string plan(const PluginCall& call) {
+std::string planned(const PluginCall& call) {
     const ProcessResult said = run_process({binary(), "plan", "--name", "net"}, {.input = call.config});
     return said.err + said.out;
 }
@@ -216,7 +216,7 @@ TEST_CASE("leases of the node's own store go into blocks while their pods run", 
     CHECK_THAT(other, !Catch::Contains("10.76.1.1/24") && !Catch::Contains("fd76::1/120"));
     const auto has_gone = Names("10.76.1.1 to 10.76.1.254", "to store \"blocks\"", "migrate --to node --network FILE");
     CHECK_THAT(refusal(network.call("node", "c3")), has_gone);
-    CHECK_THAT(plan(network.call("node", "c3")), has_gone);
+    CHECK_THAT(planned(network.call("node", "c3")), has_gone);
     CHECK_THAT(error_of(network.call("node", "c3").with_command("STATUS").run()), has_gone);
     CHECK(on_node() == "0");
     CHECK(del(after(old, result)) == "");
@@ -311,7 +311,7 @@ TEST_CASE("leases come back into the node's own store, unless another node has s
     const auto names_the_node = Names("10.76.3.0/24 in store \"node\"", "\"store\": \"node\"",
                                       "`rdmanet ipam migrate --to whereabouts --network FILE`");
     CHECK_THAT(refusal(network.call("", "c4", range)), names_the_node);
-    CHECK_THAT(plan(network.call("", "c4", range)), names_the_node);
+    CHECK_THAT(planned(network.call("", "c4", range)), names_the_node);
     const PluginCall next = network.call("node", "c3", range);
     CHECK_THAT(addresses(add(next)), !Catch::Contains(addresses(result).substr(0, addresses(result).find(' '))));
     CHECK(del(next) == "");
@@ -341,7 +341,7 @@ TEST_CASE("a range with leases in the node's own store stays there until it is m
     const PluginCall open = network.call("", "c2", range);
     const auto says_that_it_stays = Names("range 10.76.4.0/24 stays in the store of this node, which has 1 lease of it",
                                           "`rdmanet ipam migrate --to whereabouts --network FILE` on this node");
-    CHECK_THAT(plan(open),
+    CHECK_THAT(planned(open),
                says_that_it_stays && Names("keep leases in store \"node\", which has 1 lease", "253 of 254 are free"));
     CHECK_THAT(warnings_of(open.with_command("STATUS")), says_that_it_stays);
     const ProcessResult said = open.run();
@@ -367,7 +367,7 @@ TEST_CASE("a range with leases in the node's own store stays there until it is m
     CHECK(recorded_stores(network.space()) == "whereabouts");
     CHECK(check(open, said.out) == "");
     const PluginCall next = network.call("", "c4", range);
-    CHECK_THAT(plan(next), Names("keep leases in store \"whereabouts\"") && !Catch::Contains("stays in the store"));
+    CHECK_THAT(planned(next), Names("keep leases in store \"whereabouts\"") && !Catch::Contains("stays in the store"));
     CHECK(addresses(add(next)) == "10.76.4.3/24");
     CHECK_THAT(pool_records(network.space() + "-10.76.4.0-24"), Names("\"c1\"", "\"c2\"", "\"c4\""));
     for (const PluginCall& call : {old, open, next}) CHECK(del(call) == "");
@@ -399,7 +399,7 @@ TEST_CASE("leases of the node's own store do not keep a range that the cluster h
                                   "`rdmanet ipam migrate --to blocks --network FILE` on this node");
     CHECK_THAT(refusal(open), is_refused);
     CHECK_THAT(error_of(open.with_command("STATUS").run()), is_refused);
-    CHECK_THAT(plan(open), is_refused);
+    CHECK_THAT(planned(open), is_refused);
     CHECK(on_node() == "1");
     write_kubeconfig(kNobody);
     shell("rm /run/rdmanet/range-*");

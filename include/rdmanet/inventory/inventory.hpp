@@ -8,6 +8,7 @@
 #include <rdmanet/kernel/devlink.hpp>
 #include <rdmanet/kernel/flow_control.hpp>
 #include <rdmanet/kernel/gid.hpp>
+#include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/pkey.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/state/attachment_record.hpp>
@@ -91,6 +92,13 @@ struct Device {
     bool has_random_mac = false; // of a VF, see NicSettings: its interface on the host, and its PF sets no MAC
 };
 
+/// The IPoIB interface on the host that a child is made on.
+struct IpoibParent {
+    kernel::IpoibMode mode = kernel::IpoibMode::datagram;
+    unsigned mtu = 0; // bytes
+    bool is_up = false;
+};
+
 /// An interface that its namespace can use for RDMA, or could.
 struct Interface {
     NetDevice net;
@@ -101,23 +109,29 @@ struct Interface {
     unsigned rdma_port = 0;
     bool is_shared = false; // the RDMA device is on the host
     std::vector<kernel::GidEntry> gids;
-    std::optional<std::uint16_t> pkey;    // partition of an IPoIB interface
-    std::vector<kernel::PkeyEntry> pkeys; // those of its InfiniBand port
-    std::vector<std::string> files;       // in /dev/infiniband
-    std::string network;                  // of rdmanet; empty if something else attached it
-    std::vector<base::IpAddress> lost;    // addresses in rdmanet's record that the interface no longer has
+    std::optional<std::uint16_t> pkey;             // partition of an IPoIB interface
+    std::vector<kernel::PkeyEntry> pkeys;          // those of its InfiniBand port
+    std::optional<kernel::IpoibMode> ipoib_mode{}; // of an IPoIB interface
+    std::optional<IpoibParent> ipoib_parent{};     // of an IPoIB child
+    std::vector<std::string> files;                // in /dev/infiniband
+    std::string network;                           // of rdmanet; empty if something else attached it
+    std::vector<base::IpAddress> lost;             // addresses in rdmanet's record that the interface no longer has
 };
 
 struct Inventory {
-    std::string host;                          // its name
-    std::string kernel;                        // release
-    std::optional<kernel::RdmaNetnsMode> mode; // nullopt without RDMA
-    kernel::RdmaSystem rdma_system{};          // as the kernel reports it, if there is a mode
+    std::string host;                              // its name
+    std::string kernel;                            // release
+    std::optional<kernel::RdmaSystem> rdma_system; // nullopt without RDMA
     std::vector<Namespace> namespaces;
     std::vector<Device> devices;       // by address; those without one are last
     std::vector<PciFunction> others;   // GPUs and other accelerators
     std::vector<Interface> interfaces; // by namespace
     std::vector<std::string> unseen;   // what could not be looked at, and why: one sentence each
+
+    /// The mode that applies; nullopt without RDMA.
+    [[nodiscard]] std::optional<kernel::RdmaNetnsMode> mode() const {
+        return rdma_system ? std::optional(rdma_system->mode()) : std::nullopt;
+    }
 };
 
 /// Whether to ask the drivers for the settings of NICs: drivers ask the firmware, which takes milliseconds.
@@ -133,6 +147,9 @@ struct Options {
 /// Reads netlink, sysfs, procfs and rdmanet's records. Changes nothing and loads no kernel module. What may not be
 /// read is in Inventory::unseen. Enters network namespaces one after the other: call it in a process with one thread.
 [[nodiscard]] Inventory read_inventory(const Options& options);
+
+/// The port that carries the interface's packets; nullptr if its RDMA device is not in the inventory.
+[[nodiscard]] const RdmaPort* find_port(const Inventory& inventory, const Interface& interface);
 
 /// The number of a pod's namespace. `pod` is what Namespace::to_string() says, a path of the namespace, or the pod's
 /// UID. nullopt if `pod` is NAMESPACE/NAME, and no namespace is known as that pod's. Throws base::Error if `pod` is

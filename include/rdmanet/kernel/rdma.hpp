@@ -126,6 +126,11 @@ struct KernelQueuePair {
 /// it the lowest free number whenever a device is created or moved. Throws NetlinkError.
 [[nodiscard]] std::optional<std::string> find_uverbs(Socket& rdma, std::uint32_t index);
 
+/// The device's driver, by which libibverbs chooses its library (enum rdma_driver_id, rdma/ib_user_ioctl_verbs.h).
+/// nullopt if the device is gone or has no character device, or if the library must look at its PCI function instead
+/// (ib_uverbs_get_nl_info(), drivers/infiniband/core/uverbs_main.c). Throws NetlinkError.
+[[nodiscard]] std::optional<std::uint32_t> find_verbs_driver(Socket& rdma, std::uint32_t index);
+
 /// Throws NetlinkError. EEXIST: another device has the name.
 void rename_rdma_device(Socket& rdma, std::uint32_t index, std::string_view name);
 

@@ -40,8 +40,10 @@ struct RouteFilter {
 [[nodiscard]] std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter);
 
 /// The route that packets to an address take: its destination is the address itself. nullopt if there is none, or the
-/// address is the namespace's own. Throws NetlinkError.
-[[nodiscard]] std::optional<Route> find_route_to(Socket& socket, const base::IpAddress& address);
+/// address is the namespace's own. With `source`, the packets have that source address, which must be the namespace's:
+/// rules may choose by it (ip-rule(8)). Throws NetlinkError.
+[[nodiscard]] std::optional<Route> find_route_to(Socket& socket, const base::IpAddress& address,
+                                                 const std::optional<base::IpAddress>& source = {});
 
 /// The default route of the main table with the lowest metric.
 [[nodiscard]] std::optional<Route> find_default_route(Socket& socket, base::Family family);

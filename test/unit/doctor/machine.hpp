@@ -33,8 +33,7 @@ public:
         write("usr/lib/udev/rules.d/90-rdma-hw-modules.rules", "");
         const auto address = base::PciAddress::parse("0000:3b:00.0").value();
         inventory.kernel = "6.1.0";
-        inventory.rdma_system = {.netns_mode = kernel::RdmaNetnsMode::shared, .copies_on_fork = true};
-        inventory.mode = inventory.rdma_system.mode();
+        inventory.rdma_system = kernel::RdmaSystem{.netns_mode = kernel::RdmaNetnsMode::shared, .copies_on_fork = true};
         inventory.namespaces.push_back({.inode = 1, .path = "/proc/1/ns/net"});
         inventory::Device nic{.address = address,
                               .pci = inventory::PciFunction{.address = address,

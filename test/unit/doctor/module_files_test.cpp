@@ -74,7 +74,7 @@ TEST_CASE("a kernel without macvlan and ipvlan cannot make children, and the cur
         CHECK(machine.found_by("child-modules").empty());
     }
     SECTION("in mode exclusive children have no RDMA") {
-        machine.inventory.mode = kernel::RdmaNetnsMode::exclusive;
+        machine.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::exclusive;
         CHECK(machine.found_by("child-modules").empty());
         machine.inventory.devices.front().rdma.front().protocol = "ib";
         CHECK_THAT(machine.found_by("child-modules"), Contains(" has no module ib_ipoib: "));

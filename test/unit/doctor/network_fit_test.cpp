@@ -59,7 +59,7 @@ constexpr const char* kShared = R"("master": "mlx5_0", "rdma": true)";
 TEST_CASE("a network whose RDMA mode is not the node's is what ADD would refuse") {
     NetworkMachine node;
     CHECK(node.says(kShared).empty());
-    node.inventory.mode = kernel::RdmaNetnsMode::exclusive;
+    node.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::exclusive;
     const std::string needs_shared = node.says(kShared);
     CHECK_THAT(needs_shared, Contains("roce.conflist | ADD refuses it: ") && Contains("rdma system set netns shared`"));
     CHECK(is_documented("networks", "a network of children with `\"rdma\": true`, in mode exclusive", needs_shared));
@@ -69,7 +69,7 @@ TEST_CASE("a network whose RDMA mode is not the node's is what ADD would refuse"
     CHECK(node.says(R"("master": "mlx5_0", "rdma": false)").empty());
     const std::string vf = R"("attach": "sriov", "deviceID": "0000:3b:00.2", "rdma": {"mode": "exclusive"})";
     CHECK(node.says(vf).empty());
-    node.inventory.mode = kernel::RdmaNetnsMode::shared;
+    node.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::shared;
     const std::string needs_exclusive = node.says(vf);
     CHECK_THAT(needs_exclusive, Contains("`rdma system set netns exclusive`") && Contains("ib_core.conf"));
     CHECK(
@@ -97,7 +97,7 @@ TEST_CASE("a master with a driver's name is looked for among the names that udev
 
 TEST_CASE("what a definition asks of this node is only worth knowing") {
     NetworkMachine node;
-    node.inventory.mode = kernel::RdmaNetnsMode::exclusive;
+    node.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::exclusive;
     const Definitions definitions(NetworkMachine::text_of(kShared));
     definitions.tell(node);
     const std::string found = node.found_by("definitions");
@@ -109,7 +109,7 @@ TEST_CASE("what a definition asks of this node is only worth knowing") {
                R"({"Data": {"RegisteredDevices": {"example.com/b": ["0"]}}})");
     CHECK_THAT(node.found_by("definitions"), Contains("run elsewhere") && !Contains("ADD refuses it"));
     node.remove("var/lib/kubelet/device-plugins");
-    node.inventory.mode = kernel::RdmaNetnsMode::shared;
+    node.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::shared;
     CHECK(node.found_by("definitions").empty());
 }
 

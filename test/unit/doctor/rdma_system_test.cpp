@@ -36,12 +36,12 @@ TEST_CASE("a kernel without RDMA modes is worth knowing, and nothing is said of 
     OptionMachine machine;
     CHECK(machine.found_by("kernel-version").empty());
     machine.inventory.kernel = "4.18.0";
-    machine.inventory.rdma_system.netns_mode.reset();
+    machine.inventory.rdma_system->netns_mode.reset();
     const std::string found = machine.found_by("kernel-version");
     CHECK_THAT(found, Contains("info |  | ") && Contains("\"macvlan\"") && Contains("Linux 5.3"));
     CHECK(is_documented("kernel-version", "a kernel without RDMA modes", found));
     CHECK(machine.found_by("mode-at-boot").empty());
-    machine.inventory.mode.reset(); // without ib_core nothing is known of the kernel
+    machine.inventory.rdma_system.reset(); // without ib_core nothing is known of the kernel
     CHECK(machine.found_by("kernel-version").empty());
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("a kernel that does not copy memory on fork is worth knowing") {
     Machine machine;
     CHECK(machine.found_by("copy-on-fork").empty());
     machine.inventory.kernel = "5.4.0";
-    machine.inventory.rdma_system.copies_on_fork = false;
+    machine.inventory.rdma_system->copies_on_fork = false;
     const std::string found = machine.found_by("copy-on-fork");
     CHECK_THAT(found, Contains("info |  | ") && Contains("RDMAV_FORK_SAFE=1"));
     CHECK(is_documented("copy-on-fork", "a kernel that does not copy on fork", found));
@@ -72,7 +72,7 @@ TEST_CASE("an option in a file that is older than the boot was not in the initra
         CHECK_THAT(machine.found_by("mode-at-boot"), Contains(" | `dracut -f`, then reboot"));
     }
     SECTION("the mode is as the file says") {
-        machine.inventory.rdma_system.netns_mode = RdmaNetnsMode::exclusive;
+        machine.inventory.rdma_system->netns_mode = RdmaNetnsMode::exclusive;
         CHECK(machine.found_by("mode-at-boot").empty());
     }
     SECTION("the option on the kernel's command line is no matter of the initramfs") {

@@ -12,7 +12,7 @@ constexpr const char* kDirectory = "sys/bus/pci/devices/0000:3b:00.0";
 class Exclusive : public Machine {
 public:
     Exclusive() {
-        inventory.mode = kernel::RdmaNetnsMode::exclusive;
+        inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::exclusive;
         make(kDirectory);
     }
     void allow_vfs(const std::string& count) const { write(std::string(kDirectory) + "/sriov_totalvfs", count); }
@@ -30,7 +30,7 @@ TEST_CASE("firmware without SR-IOV keeps a node in mode exclusive from having VF
     CHECK(is_documented("vf-count", "firmware with SR-IOV off", found));
     machine.nic().vendor = 0x14e4;
     CHECK_THAT(machine.found_by("vf-count"), Contains("the vendor's tool") && !Contains("mlxconfig"));
-    machine.inventory.mode = kernel::RdmaNetnsMode::shared;
+    machine.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::shared;
     CHECK(machine.found_by("vf-count").empty());
 }
 

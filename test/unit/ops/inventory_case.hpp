@@ -50,7 +50,9 @@ inline inventory::NetDevice net_device(const std::string& name, std::size_t plac
 
 /// NICs with a GPU behind the same switch. Every other VF of each NIC is in a pod of its own; one PF is without cable.
 inline inventory::Inventory machine(unsigned nics, unsigned vfs) {
-    inventory::Inventory all{.host = "worker-1", .kernel = "6.1.0-56-amd64", .mode = kernel::RdmaNetnsMode::exclusive};
+    inventory::Inventory all{.host = "worker-1",
+                             .kernel = "6.1.0-56-amd64",
+                             .rdma_system = kernel::RdmaSystem{.netns_mode = kernel::RdmaNetnsMode::exclusive}};
     all.namespaces.push_back({.inode = 1, .path = "/proc/1/ns/net"});
     for (unsigned nic = 0; nic < nics; ++nic) {
         const std::string bridge = fmt::format("pci{:04x}:{:02x}", nic / 2, 0x10 + 0x20 * (nic % 2));
