@@ -141,6 +141,12 @@ bool ApiServer::is_of_cluster(User& user) {
 }
 
 std::optional<json::Document> ApiServer::get(const std::string& path) {
+    auto at = answers_.find(path);
+    if (at == answers_.end()) at = answers_.emplace(path, ask_all(path)).first;
+    return at->second;
+}
+
+std::optional<json::Document> ApiServer::ask_all(const std::string& path) {
     if (!has_read_) read_kubeconfigs();
     std::string refusal;
     for (User& user : users_) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,7 +21,7 @@ public:
     /// and of rdmanet are tried in turn, because each may do what the other may not.
     ApiServer(std::string root, std::string kubeconfig) : root_(std::move(root)), kubeconfig_(std::move(kubeconfig)) {}
 
-    /// An object, or a list; nullopt if the server does not have it. Waits for a server for one and a half seconds at
+    /// An object, or a list; nullopt if the server does not have it. Asks once for each path. Waits for a server for one and a half seconds at
     /// most, and asks one that said nothing, or failed, only once. Throws base::Error: there is no kubeconfig, no server
     /// gives an answer that helps, or it refuses.
     [[nodiscard]] std::optional<json::Document> get(const std::string& path);
@@ -64,6 +65,7 @@ private:
     };
 
     void read_kubeconfigs();
+    [[nodiscard]] std::optional<json::Document> ask_all(const std::string& path);
     [[nodiscard]] std::optional<kube::Outcome> ask(User& user, const std::string& path);
     [[nodiscard]] bool is_of_cluster(User& user);
     [[nodiscard]] kube::Access access_of(const std::string& file) const;
@@ -77,6 +79,7 @@ private:
     std::deque<User> users_; // not a vector: they cannot be moved
     std::string trouble_;    // why nobody is there to ask
     std::vector<Failure> failures_;
+    std::map<std::string, std::optional<json::Document>> answers_; // by path
 };
 
 } // namespace rdmanet::doctor

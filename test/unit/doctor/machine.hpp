@@ -119,4 +119,32 @@ inline bool is_documented(const std::string& check, const std::string& fault, co
     return test::is_documented(page.str(), check, fault, finding);
 }
 
+/// An interface of the host that is up.
+inline inventory::NetDevice host_interface(const std::string& name, unsigned mtu) {
+    return {.place = 0,
+            .name = name,
+            .ifindex = 2,
+            .kind = {},
+            .hardware_address = {},
+            .mtu = mtu,
+            .is_up = true,
+            .has_carrier = true,
+            .speed = {},
+            .master = {}};
+}
+
+/// The RDMA port of an interface.
+inline inventory::RdmaPort active_port(const std::string& interface) {
+    return {.number = 1,
+            .state = kernel::PortState::active,
+            .physical_state = {},
+            .link_layer = "Ethernet",
+            .rate = {},
+            .lid = {},
+            .sm_lid = {},
+            .net_device = interface,
+            .gids = {},
+            .most_gids = 0};
+}
+
 } // namespace rdmanet::doctor

@@ -1,4 +1,5 @@
 // Settings of NICs that the software NIC does not have: those of OFED, and what other drivers offer.
+#include "port_machine.hpp"
 #include "vf_machine.hpp"
 
 namespace rdmanet::doctor {
@@ -6,21 +7,10 @@ namespace {
 
 using Catch::Contains;
 
-/// A machine whose NIC has an interface with PFC for priority 3.
-class Port : public Machine {
+/// A machine with the files of OFED.
+class Port : public PortMachine {
 public:
     Port() {
-        inventory.devices.front().net.push_back({.place = 0,
-                                                 .name = "ens1",
-                                                 .ifindex = 2,
-                                                 .kind = {},
-                                                 .hardware_address = {},
-                                                 .mtu = 4200,
-                                                 .is_up = true,
-                                                 .has_carrier = true,
-                                                 .speed = {},
-                                                 .master = {}});
-        flow() = {.pfc = 1U << 3U};
         make("sys/class/net/ens1/qos");
         write("sys/class/net/ens1/qos/trust", "dscp");
         for (const std::string part : {"roce_np", "roce_rp"}) {
@@ -29,12 +19,6 @@ public:
                 write("sys/class/net/ens1/ecn/" + part + "/enable/" + std::to_string(priority),
                       priority == 3 ? "1" : "0");
         }
-    }
-
-    [[nodiscard]] kernel::FlowControl& flow() {
-        auto& flow = inventory.devices.front().net.front().flow_control;
-        if (!flow) flow.emplace();
-        return *flow;
     }
 };
 
@@ -102,16 +86,7 @@ TEST_CASE("a VF's smaller MTU is found in a pod, too, and beside representors") 
     representor.mtu = 9000;
     pf.net.insert(pf.net.begin(), representor);
     CHECK(machine.found_by("vf-mtu").empty()); // which of the two is the port's is not known
-    pf.rdma.front().ports.push_back({.number = 1,
-                                     .state = kernel::PortState::active,
-                                     .physical_state = {},
-                                     .link_layer = "Ethernet",
-                                     .rate = {},
-                                     .lid = {},
-                                     .sm_lid = {},
-                                     .net_device = "ens1",
-                                     .gids = {},
-                                     .most_gids = 0});
+    pf.rdma.front().ports.push_back(active_port("ens1"));
     CHECK_THAT(machine.found_by("vf-mtu"), Contains("interface ens1 has MTU 4200"));
     machine.vf().rdma.clear();
     CHECK(machine.found_by("vf-mtu").empty()); // without RDMA its MTU is its own matter
@@ -139,16 +114,7 @@ TEST_CASE("a name with characters of the shell is one word of a cure") {
     auto& device = port.inventory.devices.front();
     device.net.front().name = "e$(id)";
     device.rdma.front().name = "m$(id)";
-    device.rdma.front().ports.push_back({.number = 1,
-                                         .state = kernel::PortState::active,
-                                         .physical_state = {},
-                                         .link_layer = "Ethernet",
-                                         .rate = {},
-                                         .lid = {},
-                                         .sm_lid = {},
-                                         .net_device = {},
-                                         .gids = {},
-                                         .most_gids = 0});
+    device.rdma.front().ports.push_back(active_port(""));
     port.make("sys/class/net/e$(id)/qos");
     port.write("sys/class/net/e$(id)/qos/trust", "pcp");
     port.make("sys/class/net/e$(id)/ecn/roce_np/enable");

@@ -1,6 +1,6 @@
 // Ports of NICs that the software NIC is not like, and what counters mean.
-#include "machine.hpp"
 #include "port_counters.hpp"
+#include "port_machine.hpp"
 
 namespace rdmanet::doctor {
 namespace {
@@ -21,25 +21,6 @@ std::string says(const std::vector<Statistic>& before, const std::vector<Statist
 std::string grown(const std::string& name, std::uint64_t value) {
     return says({{"rx_packets", 1}, {name, 70}}, {{"rx_packets", 100000}, {name, 70 + value}});
 }
-
-/// A machine whose NIC has an interface with PFC for priority 3.
-class LosslessPort : public Machine {
-public:
-    LosslessPort() {
-        inventory.devices.front().net.push_back({.place = 0,
-                                                 .name = "ens1",
-                                                 .ifindex = 2,
-                                                 .kind = {},
-                                                 .hardware_address = {},
-                                                 .mtu = 4200,
-                                                 .is_up = true,
-                                                 .has_carrier = true,
-                                                 .speed = {},
-                                                 .master = {},
-                                                 .flow_control = kernel::FlowControl{.pfc = 1U << 3U}});
-    }
-    [[nodiscard]] kernel::FlowControl& flow() { return *inventory.devices.front().net.front().flow_control; }
-};
 
 } // namespace
 
@@ -83,13 +64,13 @@ TEST_CASE("stalls and lost packets are never normal, and a counter that begins a
 }
 
 TEST_CASE("a node whose drivers count no pauses says so") {
-    const LosslessPort port;
+    const PortMachine port;
     CHECK(port.found_by("storm").empty());
     CHECK_THAT(port.why_not("storm"), Contains("no driver of an RDMA port counts pause frames"));
 }
 
 TEST_CASE("buffers are only asked for where PFC is on, and a wrong number is no buffer") {
-    LosslessPort port;
+    PortMachine port;
     CHECK(port.found_by("buffers").empty()); // the driver does not say
     auto& buffers = port.flow().buffers.emplace();
     buffers.of_priority[3] = 1;
@@ -102,7 +83,7 @@ TEST_CASE("buffers are only asked for where PFC is on, and a wrong number is no 
 }
 
 TEST_CASE("what the kernel says of trust counts more than OFED's file") {
-    LosslessPort port;
+    PortMachine port;
     port.make("sys/class/net/ens1/qos");
     port.write("sys/class/net/ens1/qos/trust", "dscp");
     CHECK(port.found_by("trust").empty());

@@ -1,5 +1,5 @@
 // Marks of packets that OFED's drivers set, and the priorities that they get.
-#include "machine.hpp"
+#include "port_machine.hpp"
 
 namespace rdmanet::doctor {
 namespace {
@@ -8,37 +8,15 @@ using Catch::Contains;
 
 constexpr const char* kMark = "sys/class/infiniband/mlx5_0/tc/1/traffic_class";
 
-/// A machine whose NIC has PFC for priority 3, and gives all packets DSCP 26.
-class MarkingMachine : public Machine {
+/// A machine whose NIC gives all packets DSCP 26.
+class MarkingMachine : public PortMachine {
 public:
     MarkingMachine() {
-        auto& nic = inventory.devices.front();
-        nic.net.push_back({.place = 0,
-                           .name = "ens1",
-                           .ifindex = 2,
-                           .kind = {},
-                           .hardware_address = {},
-                           .mtu = 4200,
-                           .is_up = true,
-                           .has_carrier = true,
-                           .speed = {},
-                           .master = {},
-                           .flow_control = kernel::FlowControl{.pfc = 1U << 3U}});
-        nic.rdma.front().ports.push_back({.number = 1,
-                                          .state = kernel::PortState::active,
-                                          .physical_state = {},
-                                          .link_layer = "Ethernet",
-                                          .rate = {},
-                                          .lid = {},
-                                          .sm_lid = {},
-                                          .net_device = "ens1",
-                                          .gids = {},
-                                          .most_gids = 0});
+        inventory.devices.front().rdma.front().ports.push_back(active_port("ens1"));
         make("sys/class/infiniband/mlx5_0/tc/1");
         make("sys/class/net/ens1/qos");
         write(kMark, "Global tclass=106");
     }
-    [[nodiscard]] kernel::FlowControl& flow() { return *inventory.devices.front().net.front().flow_control; }
 };
 
 } // namespace

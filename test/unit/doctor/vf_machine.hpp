@@ -12,7 +12,7 @@ namespace rdmanet::doctor {
 class VfMachine : public Machine {
 public:
     VfMachine() {
-        inventory.devices.front().net.push_back(net("ens1"));
+        inventory.devices.front().net.push_back(host_interface("ens1", 1500));
         add_vf("0000:3b:00.1", "ens1v0");
     }
 
@@ -27,27 +27,13 @@ public:
                                                            .most_link_speed = {},
                                                            .pf = nic().address},
                              .parent = {},
-                             .net = {net(interface)},
+                             .net = {host_interface(interface, 1500)},
                              .rdma = {}};
         inventory.devices.push_back(std::move(vf));
     }
 
     /// The last one.
     [[nodiscard]] inventory::Device& vf() { return inventory.devices.back(); }
-
-private:
-    static inventory::NetDevice net(const std::string& name) {
-        return {.place = 0,
-                .name = name,
-                .ifindex = 2,
-                .kind = {},
-                .hardware_address = {},
-                .mtu = 1500,
-                .is_up = true,
-                .has_carrier = true,
-                .speed = {},
-                .master = {}};
-    }
 };
 
 } // namespace rdmanet::doctor
