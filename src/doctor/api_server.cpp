@@ -171,10 +171,12 @@ std::optional<json::Document> ApiServer::ask_all(const std::string& path) {
 std::string ApiServer::node_name() const {
     std::string configured;
     const std::string text = content_of(fmt::format("{}{}", root_, ipam::kNodeFile));
-    if (!text.empty()) {
-        const json::Document file = json::Document::parse(text);
-        if (const auto name = file.root().find("nodeName")) configured = name->string();
-    }
+    if (!text.empty()) try {
+            const json::Document file = json::Document::parse(text);
+            if (const auto name = file.root().find("nodeName")) configured = name->string();
+        } catch (const base::Error& error) {
+            throw base::Error(fmt::format("{}: {}", ipam::kNodeFile, error.what()));
+        }
     // In a container, the kernel's name of the host may be the container's.
     if (configured.empty() && !root_.empty())
         configured = base::to_lower(line_of(fmt::format("{}/etc/hostname", root_)));

@@ -19,8 +19,10 @@ constexpr std::string_view kConfigurations = "/etc/cni/net.d";
 
 /// What a configuration says of Multus.
 struct First {
-    std::string type;   // of the first plugin; empty if this is no configuration
-    std::string socket; // of the daemon, for type "multus-shim"
+    std::string type;       // of the first plugin; empty if this is no configuration
+    std::string socket;     // of the daemon, for type "multus-shim"
+    std::string kubeconfig; // empty if it names none
+    std::string trouble;    // why it cannot be read
 };
 
 /// The shim's key was "socketDir" before Multus 4 (multus-cni, docs/thick-plugin.md).
@@ -37,9 +39,13 @@ First first_plugin_of(const std::string& file) try {
     const auto list = plugins ? plugins->elements() : std::vector<json::Reader>{document.root()};
     const auto type = list.empty() ? std::nullopt : list.front().find("type");
     if (!type) return {};
-    return {.type = type->string(), .socket = socket_of(list.front())};
-} catch (const base::Error&) {
-    return {};
+    const auto kubeconfig = list.front().find("kubeconfig");
+    return {.type = type->string(),
+            .socket = socket_of(list.front()),
+            .kubeconfig = kubeconfig ? kubeconfig->string() : std::string(),
+            .trouble = {}};
+} catch (const base::Error& error) {
+    return {.type = {}, .socket = {}, .kubeconfig = {}, .trouble = error.what()};
 }
 
 /// The thick Multus' plugin only passes a call on. It waits for the socket, for up to a minute.
@@ -53,6 +59,15 @@ void check_daemon(const Context& context, const std::string& socket, Findings& f
                   "it was OOMKilled, raise the memory limit in its DaemonSet");
 }
 
+/// The daemon's pod may have a kubeconfig of its own.
+void check_kubeconfig(const Context& context, const std::string& file, const std::string& kubeconfig, Findings& found) {
+    if (kubeconfig.empty() || exists(context.path(kubeconfig))) return;
+    found.failure(
+        "",
+        fmt::format("{} names kubeconfig {}, which is not there, so pods stay in ContainerCreating", file, kubeconfig),
+        "restart the pod of Multus on this node, which writes it");
+}
+
 /// Runtimes take the first configuration by name (containerd's and CRI-O's ocicni).
 void check_multus(const Context& context, Findings& found) {
     std::string first;
@@ -60,6 +75,14 @@ void check_multus(const Context& context, Findings& found) {
         if (!is_configuration(name)) continue;
         if (first.empty()) first = name;
         const First plugin = first_plugin_of(context.path(fmt::format("{}/{}", kConfigurations, name)));
+        if (name == first && !plugin.trouble.empty()) {
+            found.failure(
+                "",
+                fmt::format("runtimes take {}/{} first, and cannot read it: {}", kConfigurations, name, plugin.trouble),
+                fmt::format("correct or remove {}/{}; restart the pod of Multus if that has written it",
+                            kConfigurations, name));
+            return;
+        }
         const bool is_shim = plugin.type == "multus-shim";
         if (plugin.type != "multus" && !is_shim) continue;
         if (name != first)
@@ -70,6 +93,8 @@ void check_multus(const Context& context, Findings& found) {
                 fmt::format("remove {}/{}, or give it a name that sorts behind {}", kConfigurations, first, name));
         else if (is_shim)
             check_daemon(context, plugin.socket, found);
+        else
+            check_kubeconfig(context, fmt::format("{}/{}", kConfigurations, name), plugin.kubeconfig, found);
         return;
     }
     if (first.empty()) throw base::Error(fmt::format("{} has no configuration", kConfigurations));

@@ -30,7 +30,9 @@ void check_driver(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices)
         if (device.pci && device.pci->driver.empty() && !device.pci->pf)
             found.warning(subject_of(device), fmt::format("it ({}) has no driver", device.pci->id_text()),
-                          "load its driver, or look into `dmesg` for why the driver refused it");
+                          fmt::format("`echo {} >/sys/bus/pci/drivers_probe` binds it if its driver is loaded; "
+                                      "otherwise load the driver, and look into `dmesg` for why it refused the NIC",
+                                      *device.address));
 }
 
 void check_rdma_driver(const Context& context, Findings& found) {

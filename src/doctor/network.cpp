@@ -18,12 +18,18 @@ using inventory::Device;
 using inventory::Interface;
 using inventory::NetDevice;
 
+/// What does not work without the interface. An InfiniBand port needs only its driver (ib_ipoib is a user of it).
+std::string_view loss_of(const Device& device) {
+    if (device.rdma.front().protocol == "ib") return "IPoIB children of pods on it have no carrier";
+    return device.pci && device.pci->vfs != 0 ? "its RDMA port is down, too, and those of its VFs"
+                                              : "its RDMA port is down, too";
+}
+
 void check_parent_up(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices)
         for (const NetDevice& net : device.net)
             if (is_host_parent(device, net) && !net.is_up && !found.has_failed(subject_of(device)))
-                found.warning(subject_of(device),
-                              fmt::format("interface {} is down, so its RDMA port is down, too", net.name),
+                found.warning(subject_of(device), fmt::format("interface {} is down, so {}", net.name, loss_of(device)),
                               fmt::format("`ip link set {} up`, and let the node's network service do that at boot",
                                           base::shell_word(net.name)));
 }

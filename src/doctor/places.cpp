@@ -17,6 +17,16 @@ std::string place_of(const Context& context, std::size_t place) {
     return place == 0 ? "on the host" : fmt::format("in {}", context.inventory.namespaces[place]);
 }
 
+/// How the devices in a namespace come back to the host: the kernel returns them when the namespace ends
+/// (default_device_exit_net(), net/core/dev.c; rdma_dev_exit_net(), drivers/infiniband/core/device.c).
+std::string ending_of(const Namespace& place) {
+    constexpr std::string_view kNamed = "/run/netns/";
+    if (place.mount_point.starts_with(kNamed))
+        return fmt::format("`ip netns del {}`", base::shell_word(place.mount_point.substr(kNamed.size())));
+    if (!place.mount_point.empty()) return fmt::format("`umount {}`", base::shell_word(place.mount_point));
+    return "delete the pod";
+}
+
 /// A device whose net and RDMA devices are in two namespaces works in neither.
 void check_apart(const Context& context, Findings& found) {
     if (context.inventory.mode() != RdmaNetnsMode::exclusive) return;
@@ -29,7 +39,9 @@ void check_apart(const Context& context, Findings& found) {
         found.failure(subject_of(device),
                       fmt::format("its net device is {}, and its RDMA device {} is {}: RDMA works in neither",
                                   place_of(context, net), away->name, place_of(context, away->place)),
-                      "let one plugin move both: \"attach\": \"sriov\", or \"attach\": \"rdma\" behind another plugin");
+                      fmt::format("{}, which brings both to the host; for new pods let one plugin move both: "
+                                  "\"attach\": \"sriov\", or \"attach\": \"rdma\" behind another plugin",
+                                  ending_of(context.inventory.namespaces[net != 0 ? net : away->place])));
     }
 }
 
@@ -43,8 +55,8 @@ void check_strays(const Context& context, Findings& found) {
             continue;
         found.info(subject_of(device),
                    fmt::format("its net device is in {}, which has no process now and no attachment of rdmanet", place),
-                   fmt::format("if no pod has it (`crictl pods`): `nsenter --net={} ip link set {} netns 1`",
-                               base::shell_word(place.mount_point), base::shell_word(device.net.front().name)));
+                   fmt::format("if no pod has it (`crictl pods`): {}, which brings its devices to the host",
+                               ending_of(place)));
     }
 }
 

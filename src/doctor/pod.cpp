@@ -4,27 +4,49 @@
 
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
+
 namespace rdmanet::doctor {
 namespace {
 
 using inventory::Interface;
+
+/// "`nsenter --net=/proc/7/ns/net ip link set net1 up`": the pod's image may have no ip, and its processes no rights.
+std::string raising_command(const Context& context, const Interface& interface) {
+    return fmt::format("`nsenter --net={} ip link set {} up`", base::shell_word(pod_of(context).path),
+                       base::shell_word(interface.net.name));
+}
+
+/// The pod has none of the interfaces that rdmanet gave it, or never got one.
+void report_no_interface(const Context& context, Findings& found) {
+    const inventory::Namespace& pod = pod_of(context);
+    const auto records = context.node.records(state::Access::look).list().records;
+    const auto record = std::find_if(records.begin(), records.end(), [&](const state::AttachmentRecord& each) {
+        return !pod.pod.name.empty() && each.pod.name == pod.pod.name &&
+               each.pod.pod_namespace == pod.pod.pod_namespace;
+    });
+    if (record == records.end())
+        found.failure(pod.to_string(), "the pod has no interface that can use RDMA",
+                      "give the pod the annotation k8s.v1.cni.cncf.io/networks with a network of rdmanet");
+    else
+        found.failure(pod.to_string(),
+                      fmt::format("interface {}, which rdmanet attached, is gone", base::quoted(record->key.ifname)),
+                      "delete the pod: a controller creates it again");
+}
 
 void check_pod_interface(const Context& context, Findings& found) {
     bool any = false;
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
         any = true;
         if (!interface.net.is_up)
-            found.failure(
-                subject, "the interface is down",
-                fmt::format("`ip link set {} up` in the pod, or delete the pod", base::shell_word(interface.net.name)));
+            found.failure(subject, "the interface is down",
+                          fmt::format("{}, or delete the pod", raising_command(context, interface)));
         else if (!interface.net.has_carrier && !interface.pkey) // of IPoIB: pod-ipoib
             found.failure(subject, "the interface has no carrier", "bring the parent or PF up, and check its cable");
         if (interface.addresses.empty() && !interface.network.empty())
             found.warning(subject, "the interface has no address", "give the network an \"ipam\"");
     });
-    if (!any)
-        found.failure(pod_of(context).to_string(), "the pod has no interface that can use RDMA",
-                      "give the pod the annotation k8s.v1.cni.cncf.io/networks with a network of rdmanet");
+    if (!any) report_no_interface(context, found);
 }
 
 /// Only IPv6 has duplicate address detection in the kernel (RFC 4862, section 5.4).

@@ -57,9 +57,20 @@ void check_duplicate_guid(const Context& context, Findings& found) {
     });
 }
 
+/// A VF has no link while its PF's interface is down, which "parent-up" finds.
+bool has_pf_down(const Context& context, const Device& device) {
+    if (!device.pci || !device.pci->pf) return false;
+    const auto& devices = context.inventory.devices;
+    const auto pf = std::find_if(devices.begin(), devices.end(),
+                                 [&](const Device& each) { return each.pci && each.pci->address == *device.pci->pf; });
+    return pf != devices.end() && !pf->net.empty() &&
+           std::none_of(pf->net.begin(), pf->net.end(), [](const inventory::NetDevice& net) { return net.is_up; });
+}
+
 /// Whether somebody wants the port: an interface that is up, or InfiniBand.
-bool is_wanted(const Device& device, const RdmaPort& port) {
+bool is_wanted(const Context& context, const Device& device, const RdmaPort& port) {
     if (port.link_layer == "InfiniBand") return !device.pci || !device.pci->pf;
+    if (has_pf_down(context, device)) return false;
     return std::any_of(device.net.begin(), device.net.end(), [&](const inventory::NetDevice& net) {
         return net.is_up && (port.net_device.empty() || port.net_device == net.name);
     });
@@ -68,7 +79,8 @@ bool is_wanted(const Device& device, const RdmaPort& port) {
 void check_port_state(const Context& context, Findings& found) {
     for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
         for (const RdmaPort& port : rdma.ports) {
-            if (port.state == PortState::active || !is_wanted(device, port) || found.has_failed(subject_of(device)))
+            if (port.state == PortState::active || !is_wanted(context, device, port) ||
+                found.has_failed(subject_of(device)))
                 continue;
             const std::string where = fmt::format("port {} of {} is {}", port.number, rdma.name, port.state);
             if (port.link_layer == "InfiniBand" && port.physical_state == "LinkUp")
@@ -106,9 +118,13 @@ void check_gid_table(const Context& context, Findings& found) {
             if (!port.gids || port.link_layer == "InfiniBand" || *port.gids + kEntriesOfPod <= port.most_gids) continue;
             found.warning(
                 subject_of(device),
-                fmt::format("the GID table of port {} of {} has {} of {} entries: the next pod's addresses may not fit",
-                            port.number, rdma.name, *port.gids, port.most_gids),
-                "set \"rdma\": {\"linkLocalGids\": false} in the network, or use another parent for new pods");
+                fmt::format("the GID table of port {} of {} has {} of {} entries: the next pod's addresses {} not fit",
+                            port.number, rdma.name, *port.gids, port.most_gids,
+                            *port.gids == port.most_gids ? "do" : "may"),
+                fmt::format("remove addresses of interfaces on {} (`rdmanet inventory` shows those of pods, `ip addr` "
+                            "the host's), or use another parent for new pods; "
+                            "\"rdma\": {{\"linkLocalGids\": false}} in the network saves two entries for each pod",
+                            port.net_device.empty() ? rdma.name : port.net_device));
         }
     });
 }

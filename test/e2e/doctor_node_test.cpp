@@ -70,8 +70,8 @@ TEST_CASE("the doctor sees faults of the node beside its NICs", "[doctor][sriov]
              {"strays",
               "a VF is in a namespace without a pod",
               concat("ip netns add stray; ip link set ", vfs.netdev(1), " netns stray"),
-              concat("ip -n stray link set ", vfs.netdev(1), " netns 1; ip netns delete stray"),
-              {vfs.vf(1), "/run/netns/stray", concat("`nsenter --net=")}},
+              concat("ip netns del stray; until ip link show ", vfs.netdev(1), "; do sleep 0.1; done"), // the cure
+              {vfs.vf(1), "/run/netns/stray", "`ip netns del stray`"}},
              {"leases",
               "the record of an attachment is lost",
               "mkdir /tmp/records; mv /run/rdmanet/attachments/*.json /tmp/records",

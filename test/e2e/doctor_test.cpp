@@ -107,7 +107,7 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
               "only the net device of a VF moves to a pod",
               concat("ip link set ", vfs.netdev(1), " netns pod"),
               concat("ip -n pod link set ", vfs.netdev(1), " netns 1"),
-              {vfs.vf(1), "is in shop/till", vfs.rdma(1), "is on the host"}},
+              {vfs.vf(1), "is in shop/till", vfs.rdma(1), "is on the host", "delete the pod"}},
              {"node-guid",
               "a VF without a node GUID",
               concat("echo 1 >", debugfs(vfs.pf()), "/vf_no_guid; ", rebind_vf),

@@ -119,6 +119,33 @@ TEST_CASE("the store of a network is in files of the host, wherever its / is mou
     CHECK(network("").empty());
 }
 
+TEST_CASE("a configuration of Multus that cannot work stops pods") {
+    const MachineWithCni node;
+    const auto write = [&](const std::string& text) { node.write("etc/cni/net.d/00-multus.conf", text); };
+    const std::string conf =
+        R"({"cniVersion": "0.3.1", "name": "m", "type": "multus", "kubeconfig": "/etc/m.kubeconfig")";
+    node.write("etc/m.kubeconfig", "");
+    write(conf + '}');
+    CHECK(node.found_by("multus").empty());
+    node.remove("etc/m.kubeconfig");
+    const std::string missing = node.found_by("multus");
+    CHECK_THAT(missing, Contains("failure | ") && Contains("restart the pod of Multus"));
+    CHECK(is_documented("multus", "the kubeconfig of Multus is gone", missing));
+    write(conf);
+    const std::string broken = node.found_by("multus");
+    CHECK_THAT(broken, Contains("failure | ") && Contains("/etc/cni/net.d/00-multus.conf first") && Contains("line 2"));
+    CHECK(is_documented("multus", "the first configuration is not JSON", broken));
+}
+
+TEST_CASE("a node's configuration that is not JSON is named") {
+    const MachineWithCni node;
+    node.make("etc/cni/net.d/multus.d");
+    node.write("etc/cni/net.d/multus.d/multus.kubeconfig", kubeconfig_for("http://127.0.0.1:1"));
+    node.make("etc/cni/net.d/rdmanet.d");
+    node.write("etc/cni/net.d/rdmanet.d/rdmanet.conf", "{");
+    CHECK_THAT(node.why_not("taints"), Contains("/etc/cni/net.d/rdmanet.d/rdmanet.conf: "));
+}
+
 TEST_CASE("without an API server, its checks say why they were not made") {
     const MachineWithCni node;
     for (const char* check : {"definitions", "taints"}) CHECK_THAT(node.why_not(check), Contains("--kubeconfig"));

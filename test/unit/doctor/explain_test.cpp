@@ -3,7 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 namespace rdmanet::doctor {
 namespace {
@@ -43,6 +45,23 @@ TEST_CASE("a lack of memory is explained with all cures") {
         INFO(text);
         CHECK(explain(text).size() == 1);
         CHECK_THAT(causes_of(text), Contains("IPC_LOCK") && Contains("run it as root") && Contains("LimitMEMLOCK"));
+    }
+}
+
+TEST_CASE("what NCCL, UCX and libibverbs say is explained") {
+    for (const auto& [text, cause] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"NCCL INFO NET/IB : No device found.", "memory limit"},
+             {"NET/IB : Got completion from peer 10.0.0.2<45678> with status=12 opcode=0 len=0 vendor err 129",
+              "packets do not arrive"},
+             {"NCCL WARN Call to ibv_reg_mr failed", "IPC_LOCK"},
+             {"libibverbs: Warning: couldn't load driver 'libmlx5-rdmav34.so': cannot open shared object file",
+              "ibverbs-providers"},
+             {"UCX  WARN  network device 'mlx5_0:1' is not available, please use one or more of: 'eth0'(tcp)",
+              "UCX_NET_DEVICES"},
+             {"dial unix /run/multus/multus.sock: connect: no such file or directory", "daemon does not run"},
+             {"CNI request failed with status 400: 'something'", "explain the part behind it"}}) {
+        INFO(text);
+        CHECK_THAT(causes_of(text), Contains(cause));
     }
 }
 
