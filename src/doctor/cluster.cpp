@@ -122,12 +122,13 @@ std::optional<std::int64_t> expiry_of(const std::string& token) try {
 }
 
 std::string token_in(const std::string& file) {
-    constexpr std::string_view kKey = "token:"; // in a kubeconfig
+    constexpr std::string_view kKey = "token:"; // in a kubeconfig, as a line of its own or in braces
     for (const std::string& line : lines_of(file)) {
-        const std::size_t key = line.find_first_not_of(' ');
-        if (key == std::string::npos || line.compare(key, kKey.size(), kKey) != 0) continue;
+        const std::size_t key = line.find(kKey);
+        if (key == std::string::npos || (key != 0 && std::string_view(" {,").find(line[key - 1]) == std::string::npos))
+            continue;
         const std::size_t begin = line.find_first_not_of(" \"", key + kKey.size());
-        if (begin != std::string::npos) return line.substr(begin, line.find_first_of(" \"", begin) - begin);
+        if (begin != std::string::npos) return line.substr(begin, line.find_first_of(" \",}", begin) - begin);
     }
     return file.ends_with("/token") ? line_of(file) : std::string();
 }

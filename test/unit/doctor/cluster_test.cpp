@@ -137,6 +137,18 @@ TEST_CASE("a configuration of Multus that cannot work stops pods") {
     CHECK(is_documented("multus", "the first configuration is not JSON", broken));
 }
 
+TEST_CASE("a token is found in either style of YAML") {
+    const MachineWithCni node;
+    node.make("etc/cni/net.d/multus.d");
+    const std::string token = "e30.eyJleHAiOjF9.c2ln"; // {"exp":1}
+    for (const std::string& text :
+         {"users:\n- user:\n    token: " + token, "users: [{user: {token: \"" + token + "\"}}]"}) {
+        INFO(text);
+        node.write("etc/cni/net.d/multus.d/multus.kubeconfig", text);
+        CHECK_THAT(node.found_by("tokens"), Contains("failure") && Contains("expired"));
+    }
+}
+
 TEST_CASE("a node's configuration that is not JSON is named") {
     const MachineWithCni node;
     node.make("etc/cni/net.d/multus.d");
