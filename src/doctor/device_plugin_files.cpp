@@ -187,15 +187,15 @@ void check_device_plugins(const Context& context, Findings& found) {
     if (!any) throw base::Error(fmt::format("neither {} nor {} runs here", kPlugins[0].program, kPlugins[1].program));
 }
 
-constexpr Check kDevicePoolChecks[] = {
+constexpr Check kDevicePluginChecks[] = {
     {{"device-plugins", Layer::cluster, "selectors of device plugins, and the devices of this node"},
      check_device_plugins},
 };
 
 } // namespace
 
-std::span<const Check> device_pool_checks() {
-    return kDevicePoolChecks;
+std::span<const Check> device_plugin_checks() {
+    return kDevicePluginChecks;
 }
 
 } // namespace rdmanet::doctor
