@@ -15,8 +15,8 @@ struct RuntimeFile {
     std::string text; // TOML
 };
 
-/// Those that are there: containerd's, also of k3s and RKE2, CRI-O's, and the files that they import. A later one counts
-/// more. Throws base::Error if one must not be read, or an imported file is missing.
+/// Those that are there: containerd's, also of k3s and RKE2, CRI-O's, and the files that they import. A later one
+/// counts more. Throws base::Error if one must not be read, or an imported file is missing.
 [[nodiscard]] std::vector<RuntimeFile> list_runtime_files(const Context& context);
 
 /// Those that this process, a containerd or crio, reads: the file of its option --config, or the usual one, and the
