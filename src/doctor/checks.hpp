@@ -30,8 +30,8 @@ namespace rdmanet::doctor {
 [[nodiscard]] std::span<const Check> runtime_checks();
 [[nodiscard]] std::span<const Check> subnet_checks();
 [[nodiscard]] std::span<const Check> denial_checks();
+[[nodiscard]] std::span<const Check> kubelet_device_checks();
 [[nodiscard]] std::span<const Check> device_plugin_checks();
-[[nodiscard]] std::span<const Check> device_pool_checks();
 [[nodiscard]] std::span<const Check> cluster_checks();
 [[nodiscard]] std::span<const Check> network_definition_checks();
 [[nodiscard]] std::span<const Check> node_object_checks();

@@ -1,6 +1,6 @@
 // How much memory the container runtime lets containers lock.
 #include "checks.hpp"
-#include "files.hpp"
+#include "node_programs.hpp"
 #include "processes.hpp"
 #include "runtime_files.hpp"
 
@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,56 +39,55 @@ std::optional<std::uint64_t> limit_in_spec(const std::string& path) {
     return std::nullopt;
 }
 
-/// `plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc` is of runc. Empty for tables of other things, and
-/// for those inside, such as its options.
-std::string runtime_of(const Table& table) {
-    constexpr std::string_view kPart = ".runtimes.";
-    const std::size_t at = table.name.find(kPart);
-    if (at == std::string::npos) return {};
-    std::string name = table.name.substr(at + kPart.size());
-    if (name.find('.') != std::string::npos) return {};
-    std::erase_if(name, [](char c) { return c == '"' || c == '\''; });
-    return name;
-}
-
-/// The base_runtime_spec of each runtime; empty for one without.
-std::map<std::string, std::string> list_specs(const std::vector<RuntimeFile>& files) {
-    std::map<std::string, std::string> specs;
-    for (const RuntimeFile& file : files)
-        for (const Table& table : tables_of(file.text)) {
-            const std::string runtime = runtime_of(table);
-            if (runtime.empty()) continue;
-            std::string& spec = specs[runtime];
-            if (const auto texts = texts_behind(table.text, "base_runtime_spec"); !texts.empty()) spec = texts.back();
-        }
-    if (specs.empty()) specs["runc"]; // as it is without a configuration
-    return specs;
-}
-
 constexpr const char* kThenRestart = "restart it, and create the pods again";
 
+/// A runtime that runs here.
+struct Runtime {
+    std::string program;
+    std::string unit; // empty if systemd did not start it
+    std::optional<std::uint64_t> own_limit;
+    std::vector<RuntimeFile> files;
+};
+
+/// "containerd", and "containerd of k3s.service" if another program starts it.
+std::string name_of(const Runtime& runtime) {
+    if (runtime.unit.empty() || runtime.unit == fmt::format("{}.service", runtime.program)) return runtime.program;
+    return fmt::format("{} of {}", runtime.program, runtime.unit);
+}
+
 /// `other` is another cure, with a comma behind it.
-void report_inherited(const std::string& program, std::uint64_t limit, const std::string& who, const std::string& other,
-                      Findings& found) {
+void report_inherited(const Runtime& runtime, const std::string& who, const std::string& other, Findings& found) {
+    const std::string where = runtime.unit.empty() ? fmt::format("in the unit that starts {}", runtime.program)
+                                                   : fmt::format("in {0} (`systemctl edit {1}`)", runtime.unit,
+                                                                 base::shell_word(runtime.unit));
     found.info("",
-               fmt::format("{} runs with a limit of {} bytes of locked memory, which {} inherit", program, limit, who),
-               fmt::format("pods without IPC_LOCK can register no more: set LimitMEMLOCK=infinity in the unit of {}, {}"
-                           "and {}",
-                           program, other, kThenRestart));
+               fmt::format("{} runs with a limit of {} bytes of locked memory, which {} inherit", name_of(runtime),
+                           *runtime.own_limit, who),
+               fmt::format("pods without IPC_LOCK can register no more: set LimitMEMLOCK=infinity {}, {}and {}", where,
+                           other, kThenRestart));
 }
 
 /// What runtimes without a limit in their specification inherit.
-void report_without_limit(const std::vector<std::string>& runtimes, bool is_of_all, const std::string& spec,
-                          std::uint64_t own, Findings& found) {
-    report_inherited("containerd", own,
-                     is_of_all ? "containers" : fmt::format("containers of runtime {}", base::join(runtimes, " and ")),
-                     spec.empty() ? std::string()
-                                  : fmt::format("or add RLIMIT_MEMLOCK to \"process.rlimits\" in {}, ", spec),
-                     found);
+void report_without_limit(const Runtime& runtime, const std::vector<std::string>& handlers, bool is_of_all,
+                          const std::string& spec, Findings& found) {
+    report_inherited(
+        runtime, is_of_all ? "containers" : fmt::format("containers of runtime {}", base::join(handlers, " and ")),
+        spec.empty() ? std::string() : fmt::format("or add RLIMIT_MEMLOCK to \"process.rlimits\" in {}, ", spec),
+        found);
 }
 
-void check_containerd(const Context& context, std::optional<std::uint64_t> own, Findings& found) {
-    const auto specs = list_specs(list_runtime_files(context));
+/// Docker's own containerd has no CRI plugin: the kubelet cannot use it. Its name has changed with the version of the
+/// file.
+bool has_cri(const std::vector<RuntimeFile>& files) {
+    for (const RuntimeFile& file : files)
+        for (const std::string& plugin : texts_behind(file.text, "disabled_plugins"))
+            if (plugin == "cri" || plugin == "io.containerd.grpc.v1.cri" || plugin == "io.containerd.cri.v1.runtime")
+                return false;
+    return true;
+}
+
+void check_containerd(const Context& context, const Runtime& containerd, Findings& found) {
+    const auto specs = list_base_specs(containerd.files);
     std::vector<std::string> inheriting;
     std::string spec_of_inheriting;
     for (const auto& [runtime, spec] : specs) {
@@ -111,16 +109,16 @@ void check_containerd(const Context& context, std::optional<std::uint64_t> own, 
                                    kUnlimited, kThenRestart));
         }
     }
-    if (own && !inheriting.empty())
-        report_without_limit(inheriting, inheriting.size() == specs.size(), spec_of_inheriting, *own, found);
+    if (containerd.own_limit && !inheriting.empty())
+        report_without_limit(containerd, inheriting, inheriting.size() == specs.size(), spec_of_inheriting, found);
 }
 
 /// CRI-O's "default_ulimits" is a list of "NAME=SOFT:HARD". -1 is no limit. The last file that has the key counts.
-void check_crio(const Context& context, std::optional<std::uint64_t> own, Findings& found) {
+void check_crio(const Runtime& crio, Findings& found) {
     constexpr std::string_view kName = "memlock=";
     std::string file;
     std::string setting;
-    for (const RuntimeFile& each : list_runtime_files(context)) {
+    for (const RuntimeFile& each : crio.files) {
         const auto limits = texts_behind(each.text, "default_ulimits");
         if (limits.empty()) continue;
         file = each.path;
@@ -135,20 +133,41 @@ void check_crio(const Context& context, std::optional<std::uint64_t> own, Findin
                    fmt::format("pods without IPC_LOCK can register no more: set \"memlock=-1:-1\" in that file, then "
                                "for CRI-O: {}",
                                kThenRestart));
-    else if (!limit && own)
-        report_inherited("crio", *own, "containers",
+    else if (!limit && crio.own_limit)
+        report_inherited(crio, "containers",
                          fmt::format("or add \"memlock=-1:-1\" to default_ulimits in {}, ",
                                      file.empty() ? "/etc/crio/crio.conf.d/10-memlock.conf" : file),
                          found);
 }
 
+/// False if no pod can be started by it.
+bool examine(const Context& context, const std::string& process, Findings& found) {
+    const Runtime runtime{.program = program_of(process),
+                          .unit = unit_of(process),
+                          .own_limit = locked_memory_of(process),
+                          .files = list_files_of(context, process)};
+    if (runtime.program == "crio") {
+        check_crio(runtime, found);
+        return true;
+    }
+    if (!has_cri(runtime.files)) return false;
+    check_containerd(context, runtime, found);
+    return true;
+}
+
+/// A node may have a containerd of Docker beside that of its pods. One in a pod is not of this node's pods.
 void check_memlock(const Context& context, Findings& found) {
+    std::vector<std::string> processes;
     for (const std::string& process : list_processes(context)) {
         const std::string program = program_of(process);
-        if (program != "containerd" && program != "crio") continue;
-        const auto own = locked_memory_of(process);
-        return program == "crio" ? check_crio(context, own, found) : check_containerd(context, own, found);
+        if ((program == "containerd" || program == "crio") && is_of_root(context, process) && !is_in_pod(process))
+            processes.push_back(process);
     }
+    bool any = processes.empty();
+    look_at_each(processes, [&](const std::string& process) { any = examine(context, process, found) || any; });
+    if (!any)
+        throw base::Error("containerd runs without its CRI plugin (disabled_plugins), so it is not known what limits "
+                          "containers");
 }
 
 constexpr Check kLockedMemoryChecks[] = {

@@ -67,6 +67,23 @@ public:
         std::ofstream(root_ + "/" + file) << text << "\n";
     }
 
+    /// A process of the host's root, whose arguments are separated by blanks.
+    void run(const std::string& pid, const std::string& name, std::string arguments = "") const {
+        const std::string process = "proc/" + pid;
+        make(process);
+        write(process + "/comm", name);
+        write(process + "/status", "Name:\t" + name + "\nUid:\t0\t0\t0\t0");
+        for (char& c : arguments)
+            if (c == ' ') c = '\0';
+        std::ofstream(root_ + "/" + process + "/cmdline") << name << '\0' << arguments << '\0';
+    }
+    /// Puts a process, or with "1" the host, into this user namespace.
+    void set_users(const std::string& pid, const std::string& number) const {
+        make("proc/" + pid + "/ns");
+        remove("proc/" + pid + "/ns/user");
+        fs::create_symlink("user:[" + number + "]", root_ + "/proc/" + pid + "/ns/user");
+    }
+
     /// Lets everybody execute a file.
     void allow(const std::string& file) const {
         fs::permissions(root_ + "/" + file, fs::perms::owner_all | fs::perms::others_exec | fs::perms::group_exec);

@@ -23,11 +23,15 @@ constexpr const char* kNoLimit = "18446744073709551615";
 class RuntimeMachine : public Machine {
 public:
     explicit RuntimeMachine(const std::string& runtime, const std::string& limit = "65536") {
-        make("proc/9");
         make("etc/containerd");
         make("etc/crio/crio.conf.d");
-        write("proc/9/comm", runtime);
-        write("proc/9/limits",
+        start("9", runtime, "", limit);
+    }
+
+    void start(const std::string& pid, const std::string& runtime, const std::string& arguments,
+               const std::string& limit = "65536") const {
+        run(pid, runtime, arguments);
+        write("proc/" + pid + "/limits",
               concat("Limit  Soft Limit  Hard Limit  Units\nMax locked memory  ", limit, "  ", limit, "  bytes"));
     }
 
@@ -117,6 +121,64 @@ TEST_CASE("CRI-O's default_ulimits decide how much memory containers can lock") 
     CHECK(is_documented("memlock", "CRI-O's default_ulimits have a limit", limited));
     set("[crio.runtime]\ndefault_ulimits = [\"nofile=1024:1024\"]");
     CHECK_THAT(node.says(), Contains("to default_ulimits in /etc/crio/crio.conf.d/10-limits.conf"));
+}
+
+TEST_CASE("memlock follows containerd's imports") {
+    const RuntimeMachine node("containerd");
+    node.make("etc/containerd/conf.d");
+    node.write("etc/containerd/conf.d/99-nvidia.toml", runtime_table("nvidia", kSpec));
+    node.set_spec(kNoLimit);
+    CHECK_THAT(node.says(), Contains("which containers inherit"));
+    for (const char* import : {"/etc/containerd/conf.d/*.toml", "conf.d/99*", "/etc/*/conf.d/99-nvidia.toml"}) {
+        INFO(import);
+        node.set_runtimes(concat("version = 2\nimports = [\"", import, "\"]\n"));
+        CHECK(node.says().empty());
+        CHECK(node.why_not("memlock").empty());
+    }
+    node.write("etc/containerd/conf.d/99-nvidia.toml", "imports = ['/etc/containerd/config.toml']"); // a circle
+    CHECK_THAT(node.says(), Contains("which containers inherit"));
+    node.set_runtimes("imports = ['/etc/containerd/conf.d/absent.toml']");
+    CHECK_THAT(node.why_not("memlock"), Contains("config.toml imports /etc/containerd/conf.d/absent.toml, which is"));
+}
+
+TEST_CASE("memlock reads the file that containerd was started with, and names its unit") {
+    const RuntimeMachine node("containerd");
+    node.set_runtimes(runtime_table("runc", kSpec)); // of another containerd
+    node.set_spec(kNoLimit);
+    CHECK(node.says().empty());
+    node.make("etc/cri");
+    node.write("etc/cri/k3s.toml", "version = 3");
+    for (const char* arguments : {"-c /etc/cri/k3s.toml -a /run/k3s.sock", "--config=/etc/cri/k3s.toml"}) {
+        node.start("9", "containerd", arguments);
+        CHECK_THAT(node.says(), Contains("containerd runs with a limit of 65536 bytes") && Contains("LimitMEMLOCK"));
+    }
+    for (const char* cgroup : {"0::/system.slice/k3s.service", "1:name=systemd:/system.slice/k3s.service/containerd"}) {
+        node.write("proc/9/cgroup", cgroup);
+        CHECK_THAT(node.says(), Contains("`systemctl edit k3s.service`"));
+    }
+    CHECK(is_documented("memlock", "the containerd of k3s has a limit", node.says()));
+    node.start("9", "containerd", "--config /etc/cri/absent.toml");
+    CHECK_THAT(node.why_not("memlock"), Contains("its configuration is not known") && Contains("absent.toml"));
+    CHECK(node.says().empty());
+}
+
+TEST_CASE("memlock looks at each containerd that starts pods of this node") {
+    const RuntimeMachine node("containerd"); // of Docker
+    node.set_runtimes("disabled_plugins = [\"cri\"]");
+    CHECK(node.says().empty());
+    CHECK_THAT(node.why_not("memlock"), Contains("without its CRI plugin (disabled_plugins)"));
+    node.make("etc/cri");
+    node.write("etc/cri/config.toml", "");
+    node.start("10", "containerd", "--config /etc/cri/config.toml", "8192");
+    CHECK_THAT(node.says(), Contains("limit of 8192 bytes") && !Contains("65536"));
+    CHECK(node.why_not("memlock").empty());
+    node.start("8", "containerd", "--config /etc/cri/absent.toml"); // hides nothing
+    CHECK_THAT(node.says(), Contains("limit of 8192 bytes"));
+    CHECK_THAT(node.why_not("memlock"), Contains("process 8 (containerd): its configuration is not known"));
+    node.write("proc/8/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-1.scope");
+    CHECK(node.why_not("memlock").empty());
+    node.write("proc/10/status", "Uid:\t1000\t1000\t1000\t1000");
+    CHECK(node.says().empty());
 }
 
 TEST_CASE("Multus' daemon must listen at its socket") {

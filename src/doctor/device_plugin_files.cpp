@@ -1,6 +1,6 @@
 // The configurations of device plugins that run here, and the devices that this node has for them.
 #include "checks.hpp"
-#include "files.hpp"
+#include "node_programs.hpp"
 #include "processes.hpp"
 #include "selectors.hpp"
 
@@ -39,51 +39,23 @@ const Plugin* plugin_of(const std::string& process) {
     return nullptr;
 }
 
-std::vector<std::string> arguments_of(const std::string& process) {
-    const std::string text = content_of(fmt::format("{}/cmdline", process));
-    std::vector<std::string> arguments;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\0', at), text.size());
-        arguments.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return arguments;
-}
-
-/// Both are written in Go, whose options begin with one dash or two, and have their value behind "=" or as the next
-/// argument.
-std::string file_of(const Plugin& plugin, const std::string& process) {
-    constexpr std::string_view kOption = "config-file";
-    const auto arguments = arguments_of(process);
-    for (std::size_t number = 0; number < arguments.size(); ++number) {
-        std::string_view argument = arguments[number];
-        if (!argument.starts_with('-')) continue;
-        argument.remove_prefix(argument.starts_with("--") ? 2 : 1);
-        if (!argument.starts_with(kOption)) continue;
-        argument.remove_prefix(kOption.size());
-        if (argument.starts_with('=')) return std::string(argument.substr(1));
-        if (argument.empty() && number + 1 < arguments.size()) return arguments[number + 1];
-    }
-    return std::string(plugin.file);
-}
-
 /// Throws base::Error if there is none, or it must not be read.
 std::string text_in_image(const std::string& process, const std::string& file) {
     constexpr std::size_t kMost = std::size_t{1} << 20U;
     const base::UniqueFd found = open_in_image(process, file);
     const auto text =
         found ? base::read_named_file_if_exists(fmt::format("/proc/self/fd/{}", found.get()), kMost) : std::nullopt;
-    if (!text) throw base::Error(fmt::format("{} has no file {} in its image", program_of(process), file));
+    if (!text) throw base::Error(fmt::format("there is no file {} in its image", file));
     return *text;
 }
 
 std::vector<Pool> pools_of(const Plugin& plugin, const std::string& process) {
-    const std::string file = file_of(plugin, process);
+    const std::string file = option_of(process, {"config-file"}).value_or(std::string(plugin.file));
     const std::string text = text_in_image(process, file);
     try {
         return list_pools(plugin.kind, text);
     } catch (const base::Error& error) {
-        throw base::Error(fmt::format("{} of {}: {}", file, plugin.program, error.what()));
+        throw base::Error(fmt::format("{}: {}", file, error.what()));
     }
 }
 
@@ -104,7 +76,7 @@ std::optional<Exclusion> exclusion_of(const Context& context, Devices devices, c
     return std::nullopt;
 }
 
-/// That of the first choice if all choices exclude all devices.
+/// If all choices exclude all devices: how the first choice does so.
 std::optional<Exclusion> exclusion_of(const Context& context, const Devices& candidates, const Pool& pool) {
     std::optional<Exclusion> first;
     for (const auto& selectors : pool.choices) {
@@ -156,9 +128,10 @@ void report(const Context& context, const Plugin& plugin, const Empty& empty, bo
     const auto present = values_of(context, empty.exclusion.before, empty.exclusion.selector.trait);
     const std::string what = fmt::format("resource {} of {} has no device on this node: {}", empty.pool->resource,
                                          plugin.program, reason_of(empty.exclusion, present));
-    const std::string cure =
-        "correct that in the plugin's ConfigMap (`kubectl get configmaps -A`), and restart its pod "
-        "on this node";
+    const std::string cure = fmt::format(
+        "correct \"{}\" of resource {} in the plugin's ConfigMap (`kubectl get configmaps -A`), and restart "
+        "its pod on this node",
+        empty.exclusion.selector.key, empty.pool->resource);
     if (is_only_some && !has_renamed(empty.exclusion, present))
         found.info("", what, fmt::format("if pods shall get it here, {}", cure));
     else
@@ -173,29 +146,35 @@ void check_plugin(const Context& context, const Plugin& plugin, const std::strin
     for (const Pool& pool : pools)
         if (auto exclusion = exclusion_of(context, candidates, pool))
             empty.push_back({.pool = &pool, .exclusion = std::move(*exclusion)});
-    for (const Empty& each : empty) report(context, plugin, each, empty.size() < pools.size(), found);
+    // Whoever writes the file decides how many resources it has.
+    constexpr std::size_t kMost = 16;
+    for (std::size_t number = 0; number < std::min(kMost, empty.size()); ++number)
+        report(context, plugin, empty[number], empty.size() < pools.size(), found);
+    if (empty.size() > kMost)
+        found.info("", fmt::format("{} has {} more resources without a device on this node", plugin.program,
+                                   empty.size() - kMost));
 }
 
 void check_device_plugins(const Context& context, Findings& found) {
-    bool any = false;
-    for (const std::string& process : list_processes(context)) {
-        const Plugin* plugin = plugin_of(process);
-        if (plugin == nullptr) continue;
-        any = true;
-        check_plugin(context, *plugin, process, found);
-    }
-    if (!any) throw base::Error(fmt::format("neither {} nor {} runs here", kPlugins[0].program, kPlugins[1].program));
+    std::vector<std::string> processes;
+    for (const std::string& process : list_processes(context))
+        if (plugin_of(process) != nullptr && is_of_root(context, process)) processes.push_back(process);
+    if (processes.empty())
+        throw base::Error(fmt::format("neither {} nor {} runs here", kPlugins[0].program, kPlugins[1].program));
+    look_at_each(processes, [&](const std::string& process) {
+        if (const Plugin* plugin = plugin_of(process)) check_plugin(context, *plugin, process, found);
+    });
 }
 
-constexpr Check kDevicePoolChecks[] = {
+constexpr Check kDevicePluginChecks[] = {
     {{"device-plugins", Layer::cluster, "selectors of device plugins, and the devices of this node"},
      check_device_plugins},
 };
 
 } // namespace
 
-std::span<const Check> device_pool_checks() {
-    return kDevicePoolChecks;
+std::span<const Check> device_plugin_checks() {
+    return kDevicePluginChecks;
 }
 
 } // namespace rdmanet::doctor

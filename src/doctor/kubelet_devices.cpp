@@ -127,15 +127,15 @@ void check_allocations(const Context& context, Findings& found) {
     }
 }
 
-constexpr Check kDevicePluginChecks[] = {
+constexpr Check kKubeletDeviceChecks[] = {
     {{"resources", Layer::cluster, "resources that device plugins registered with the kubelet"}, check_resources},
     {{"allocations", Layer::cluster, "devices of pods, and to whom the kubelet gave them"}, check_allocations},
 };
 
 } // namespace
 
-std::span<const Check> device_plugin_checks() {
-    return kDevicePluginChecks;
+std::span<const Check> kubelet_device_checks() {
+    return kKubeletDeviceChecks;
 }
 
 } // namespace rdmanet::doctor

@@ -1,7 +1,8 @@
 // The configurations of device plugins, in the images of processes that run here.
 #include "vf_machine.hpp"
 
-#include <unistd.h>
+#include <algorithm>
+#include <string>
 
 namespace rdmanet::doctor {
 namespace {
@@ -22,18 +23,12 @@ public:
         make("proc/7/root/etc/pcidp");
         make("proc/8/root/k8s-rdma-shared-dev-plugin");
         set_arguments("");
-        write("proc/8/comm", "k8s-rdma-shared"); // 15 letters, as the kernel has it
+        run("8", "k8s-rdma-shared"); // 15 letters, as the kernel has it
         set_sriov(R"({"resourceName": "vfs", "selectors": {}})");
         set_shared(R"({"resourceName": "hca", "selectors": {"vendors": ["15b3"]}})");
     }
 
-    /// Of the plugin for SR-IOV; each begins with a blank.
-    void set_arguments(std::string arguments) const {
-        write("proc/7/comm", "sriovdp");
-        for (char& c : arguments)
-            if (c == ' ') c = '\0';
-        std::ofstream(root() + "/proc/7/cmdline") << "/usr/bin/sriovdp" << arguments << '\0';
-    }
+    void set_arguments(const std::string& arguments) const { run("7", "sriovdp", arguments); }
     void set_sriov(const std::string& resources) const {
         write(kSriovFile, R"({"resourceList": [)" + resources + "]}");
     }
@@ -69,7 +64,9 @@ TEST_CASE("a resource of a device plugin must have a device here") {
         CHECK(node.says_of(selectors).empty());
     }
     const std::string other = node.says_of(R"({"vendors": ["8086"], "devices": ["154c"]})");
-    CHECK_THAT(other, Contains("warning | ") && Contains("`kubectl get configmaps -A`"));
+    CHECK_THAT(other, Contains("warning | ") &&
+                          Contains("correct \"vendors\" of resource example.com/vfs in the plugin's ConfigMap") &&
+                          Contains("`kubectl get configmaps -A`"));
     CHECK(is_documented("device-plugins", "selectors for another vendor's NIC", other));
 
     CHECK_THAT(node.says_of(R"({"devices": ["1017"]})"),
@@ -116,20 +113,49 @@ TEST_CASE("the file of a device plugin is that of its option, in its image") {
     PluginMachine node;
     node.write("proc/7/root/etc/pcidp/worker-1",
                R"({"resourceList": [{"resourceName": "x", "selectors": {"vendors": ["1"]}}]})");
-    for (const char* arguments : {" --config-file=/etc/pcidp/worker-1", " -config-file /etc/pcidp/worker-1",
-                                  " --log-level=10 --config-file /etc/pcidp/worker-1"}) {
+    for (const char* arguments : {"--config-file=/etc/pcidp/worker-1", "-config-file /etc/pcidp/worker-1",
+                                  "--log-level=10 --config-file /etc/pcidp/worker-1"}) {
         node.set_arguments(arguments);
         CHECK_THAT(node.says(), Contains("resource x of sriovdp"));
     }
-    node.set_arguments(" --config-files=/etc/pcidp/worker-1");
+    node.set_arguments("--config-files=/etc/pcidp/worker-1");
     CHECK(node.says().empty());
-    node.set_arguments(" --config-file=/etc/pcidp/no-such-file");
-    CHECK_THAT(node.why_not("device-plugins"), Contains("sriovdp has no file /etc/pcidp/no-such-file"));
+    node.set_arguments("--config-file=/etc/pcidp/no-such-file");
+    CHECK_THAT(node.why_not("device-plugins"),
+               Contains("process 7 (sriovdp): there is no file /etc/pcidp/no-such-file in its image"));
     node.set_arguments("");
     node.set_sriov("{");
-    CHECK_THAT(node.why_not("device-plugins"), Contains("/etc/pcidp/config.json of sriovdp: parse error"));
+    CHECK_THAT(node.why_not("device-plugins"), Contains("process 7 (sriovdp): /etc/pcidp/config.json: parse error"));
     node.remove("proc");
     CHECK_THAT(node.why_not("device-plugins"), Contains("neither sriovdp nor k8s-rdma-shared-dp runs here"));
+}
+
+TEST_CASE("a process that took a device plugin's name hides nothing from the check") {
+    PluginMachine node;
+    node.run("6", "sriovdp"); // before the real one, and without a file in its image
+    CHECK_THAT(node.says_of(R"({"vendors": ["8086"]})"), Contains("warning | ") && Contains("vendors 8086"));
+    CHECK_THAT(node.why_not("device-plugins"), Contains("process 6 (sriovdp)"));
+    node.set_users("1", "1");
+    node.set_users("7", "1");
+    node.set_users("6", "2"); // its root is root of a user namespace
+    CHECK(node.why_not("device-plugins").empty());
+    node.set_users("6", "1");
+    node.write("proc/6/status", "Uid:\t0\t1000\t0\t0");
+    CHECK(node.why_not("device-plugins").empty());
+    CHECK_THAT(node.says(), Contains("vendors 8086"));
+}
+
+TEST_CASE("a device plugin's file with many resources gives few findings") {
+    const PluginMachine node;
+    std::string resources;
+    for (int number = 1; number <= 100; ++number)
+        resources += std::string(number == 1 ? "" : ", ") + R"({"resourceName": "x)" + std::to_string(number) +
+                     R"(", "selectors": {"vendors": ["8086"]}})";
+    node.set_sriov(resources);
+    const std::string found = node.says();
+    CHECK(std::count(found.begin(), found.end(), '\n') == 17);
+    CHECK_THAT(found, Contains("resource x16 of") && !Contains("resource x17 of") &&
+                          Contains("info |  | sriovdp has 84 more resources without a device on this node"));
 }
 
 } // namespace rdmanet::doctor
