@@ -15,8 +15,8 @@ void report_misfit(const Network& network, const std::string& what, const std::s
 
 enum class PortKind : std::uint8_t { infiniband, ethernet };
 
-/// What follows another cure for a port of the other kind: the command for a PF of NVIDIA at this PCI address (mlxconfig,
-/// LINK_TYPE_P1: 1 InfiniBand, 2 Ethernet). Empty for a VF, whose kind is its PF's, and for other devices.
+/// What follows another cure for a port of the other kind: the command for a PF of NVIDIA at this PCI address
+/// (mlxconfig, LINK_TYPE_P1: 1 InfiniBand, 2 Ethernet). Empty for a VF, whose kind is its PF's, and for other devices.
 [[nodiscard]] std::string cure_by_firmware(const inventory::Inventory& inventory, const std::string& address,
                                            PortKind wanted);
 
