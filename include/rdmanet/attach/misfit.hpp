@@ -24,7 +24,8 @@ struct Misfit {
 [[nodiscard]] std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy,
                                                        const kernel::RdmaSystem& system, const std::string& network);
 
-/// The same for a network of children, which use the parent's RDMA device on the host. Refused only if RDMA is required.
+/// The same for a network of children, which use the parent's RDMA device on the host. Refused only if RDMA is
+/// required.
 [[nodiscard]] std::optional<Misfit> find_child_misfit(const config::RdmaPolicy& policy, kernel::RdmaNetnsMode mode,
                                                       const std::string& network);
 
