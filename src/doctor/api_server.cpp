@@ -56,7 +56,7 @@ void ApiServer::read_kubeconfigs() {
         const std::string path = fmt::format("{}{}", root_, file);
         if (kubeconfig_.empty() && !exists(path)) continue;
         try {
-            users_.emplace_back(std::string(file), owner, access_of(path), kLimits);
+            users_.emplace_back(std::string(file), owner, access_of(std::string(file)), kLimits);
         } catch (const base::Error& error) {
             add_trouble(error.what());
         }
@@ -66,8 +66,8 @@ void ApiServer::read_kubeconfigs() {
 }
 
 /// As kubectl does, which trusts the system's authorities if the kubeconfig names none.
-kube::Access ApiServer::access_of(const std::string& path) const {
-    return kube::read_kubeconfig(path, system_authorities(root_));
+kube::Access ApiServer::access_of(const std::string& file) const {
+    return kube::read_kubeconfig(file, system_authorities(root_), root_);
 }
 
 void ApiServer::add_trouble(const std::string& text) {
@@ -92,17 +92,11 @@ const std::vector<ApiServer::Failure>& ApiServer::failures_of_node() {
     return failures_;
 }
 
-bool ApiServer::has_kubeconfig() const {
-    return !kubeconfig_.empty() || std::any_of(std::begin(kOfNode), std::end(kOfNode), [&](const Kubeconfig& each) {
-        return exists(fmt::format("{}{}", root_, each.file));
-    });
-}
-
 void ApiServer::require_named() const {
     if (kubeconfig_.empty()) return;
     const std::string path = fmt::format("{}{}", root_, kubeconfig_);
     if (!exists(path)) throw base::Error(fmt::format("--kubeconfig {}: there is no such file", kubeconfig_));
-    (void)access_of(path);
+    (void)access_of(kubeconfig_);
 }
 
 /// nullopt if there is no answer. Who got none is not asked again. A server that says nothing is asked for nobody: that

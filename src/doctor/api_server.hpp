@@ -42,9 +42,6 @@ public:
     /// As far as was asked until now. Throws base::Error if there is no kubeconfig, or `--kubeconfig` names one.
     [[nodiscard]] const std::vector<Failure>& failures_of_node();
 
-    /// Whether there is a file for somebody who could be asked.
-    [[nodiscard]] bool has_kubeconfig() const;
-
     /// Throws base::Error if `--kubeconfig` names a file that is none.
     void require_named() const;
 

@@ -15,6 +15,7 @@
 namespace rdmanet::doctor {
 
 class ApiServer;
+class HostLinks;
 class KernelLog;
 class Kubelet;
 class PortWatch;
@@ -28,6 +29,7 @@ struct Context {
     KernelLog& kernel_log;
     Kubelet& kubelet;
     ApiServer& api_server;
+    HostLinks& host_links;
     const PortWatch& port_watch;
 
     /// A file of the host.

@@ -2,6 +2,7 @@
 
 #include "api_server.hpp"
 #include "checks.hpp"
+#include "host_links.hpp"
 #include "kernel_messages.hpp"
 #include "kubelet.hpp"
 #include "port_watch.hpp"
@@ -132,6 +133,7 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
     Kubelet kubelet(options.root);
     ApiServer api_server(options.root, options.kubeconfig);
     api_server.require_named();
+    HostLinks host_links(inventory);
     const auto pod = options.pod.empty() ? std::nullopt : inventory::find_pod(inventory, options.pod);
     const Context context{.inventory = inventory,
                           .node = node,
@@ -141,6 +143,7 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
                           .kernel_log = kernel_log,
                           .kubelet = kubelet,
                           .api_server = api_server,
+                          .host_links = host_links,
                           .port_watch = port_watch};
     Report report{.checks = {}, .findings = {}, .unseen = inventory.unseen};
     Findings found;

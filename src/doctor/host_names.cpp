@@ -1,9 +1,8 @@
 #include "host_names.hpp"
 
 #include "files.hpp"
-#include "host_socket.hpp"
+#include "host_links.hpp"
 
-#include <rdmanet/base/interface_name.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -16,10 +15,14 @@ namespace {
 using inventory::Device;
 using inventory::NetDevice;
 using inventory::RdmaDevice;
+using kernel::Link;
 
-std::optional<kernel::Link> find_interface_of_host(kernel::Socket& route, const std::string& name) {
-    if (const auto interface = base::InterfaceName::parse(name)) return kernel::find_link(route, *interface);
-    return kernel::find_link_by_altname(route, name);
+const Link* find_interface_of_host(const Context& context, const std::string& name) {
+    const std::vector<Link>& links = context.host_links.links();
+    const auto at = std::find_if(links.begin(), links.end(), [&](const Link& link) {
+        return link.name == name || std::find(link.altnames.begin(), link.altnames.end(), name) != link.altnames.end();
+    });
+    return at == links.end() ? nullptr : &*at;
 }
 
 const Device* find_owner(const Context& context, const std::string& name) {
@@ -59,17 +62,14 @@ bool is_name_of_udev(const std::string& name) {
 } // namespace
 
 bool is_on_host(const Context& context, const std::string& name) {
-    if (find_owner(context, name) != nullptr) return true;
-    auto route = open_on_host(context, kernel::Protocol::route);
-    return find_interface_of_host(route, name).has_value();
+    return find_owner(context, name) != nullptr || find_interface_of_host(context, name) != nullptr;
 }
 
-std::optional<kernel::Link> find_parent_link(const Context& context, const std::string& master) {
-    auto route = open_on_host(context, kernel::Protocol::route);
-    if (auto link = find_interface_of_host(route, master)) return link;
+const Link* find_parent_link(const Context& context, const std::string& master) {
+    if (const Link* const link = find_interface_of_host(context, master)) return link;
     const Device* const device = find_owner(context, master);
     const std::string net = device != nullptr ? find_net_device(*device, master) : std::string();
-    return net.empty() ? std::nullopt : find_interface_of_host(route, net);
+    return net.empty() ? nullptr : find_interface_of_host(context, net);
 }
 
 std::string names_instead_of(const Context& context, const std::string& name) {
@@ -80,10 +80,16 @@ std::string names_instead_of(const Context& context, const std::string& name) {
     std::vector<std::string> names;
     for (const Device& device : context.inventory.devices)
         for (const RdmaDevice& rdma : device.rdma) {
-            if (rdma.place != 0 || is_name_of_driver(rdma.name)) continue;
+            if (rdma.place != 0 || (device.pci && device.pci->pf) || is_name_of_driver(rdma.name)) continue;
             renames = renames || is_name_of_udev(rdma.name);
             names.push_back(rdma.name);
         }
+    constexpr std::size_t kMost = 8;
+    if (names.size() > kMost) {
+        const std::size_t more = names.size() - kMost;
+        names.resize(kMost);
+        names.push_back(fmt::format("one of {} more", more));
+    }
     return renames ? base::join(names, " or ") : std::string();
 }
 

@@ -5,7 +5,6 @@
 
 #include <rdmanet/kernel/link.hpp>
 
-#include <optional>
 #include <string>
 
 namespace rdmanet::doctor {
@@ -14,11 +13,13 @@ namespace rdmanet::doctor {
 /// base::SystemError and kernel::NetlinkError.
 [[nodiscard]] bool is_on_host(const Context& context, const std::string& name);
 
-/// The interface of that name, or the one of that RDMA device. nullopt if there is none. Throws as above.
-[[nodiscard]] std::optional<kernel::Link> find_parent_link(const Context& context, const std::string& master);
+/// The interface of that name, or the one of that RDMA device; nullptr if there is none. Valid as long as the context.
+/// Throws as above.
+[[nodiscard]] const kernel::Link* find_parent_link(const Context& context, const std::string& master);
 
-/// The RDMA devices of the host, if `name` is one that a driver gives, and the node's udev renames devices: "rocep1s0f0
-/// or rocep1s0f1". Empty otherwise. Reads rdma-core's rule, kernel-boot/rdma-persistent-naming.rules.
+/// The RDMA devices of the host's PFs, eight at most, if `name` is one that a driver gives, and the node's udev
+/// renames devices: "rocep1s0f0 or rocep1s0f1". Empty otherwise. Reads rdma-core's rule
+/// (kernel-boot/rdma-persistent-naming.rules).
 [[nodiscard]] std::string names_instead_of(const Context& context, const std::string& name);
 
 } // namespace rdmanet::doctor

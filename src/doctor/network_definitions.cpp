@@ -82,9 +82,9 @@ void check_definitions(const Context& context, Findings& found) {
     undeclared.report(found);
 }
 
-/// The cluster may have a definition that nobody here may read.
+/// Throws base::Error if there is no kubeconfig, or no answer: the cluster may have a definition all the same. Several
+/// distributions keep the kubeconfig of Multus elsewhere, for example K3s in /var/lib/rancher/k3s/agent/etc/cni/net.d.
 bool has_definition(const Context& context) {
-    if (!context.api_server.has_kubeconfig()) return false;
     const auto list = context.api_server.get(kDefinitions);
     return list && list->root().to_text().find(config::kPluginName) != std::string::npos;
 }
@@ -101,9 +101,13 @@ bool has_file(const Context& context) {
 
 void check_any_network(const Context& context, Findings& found) {
     if (has_file(context) || has_definition(context)) return;
-    found.info("", "no network names rdmanet, neither in a file of this node nor in a NetworkAttachmentDefinition",
-               "set \"master\" and the range in conf-examples/nad-roce.yaml (mode shared) or conf-examples/nad-vf.yaml "
-               "(mode exclusive), then `kubectl apply -f FILE`");
+    const bool needs_device = context.inventory.mode() == kernel::RdmaNetnsMode::exclusive;
+    found.info("",
+               fmt::format("no network names rdmanet, neither in {} and {} nor in a NetworkAttachmentDefinition",
+                           kFolders[0], kFolders[1]),
+               fmt::format("write a NetworkAttachmentDefinition with \"type\": \"rdmanet\" and {} in its spec.config, "
+                           "try it with `rdmanet plan FILE`, then run `kubectl apply -f FILE`",
+                           needs_device ? "\"attach\": \"sriov\"" : "a \"master\" that `rdma link` shows"));
 }
 
 constexpr Check kNetworkDefinitionChecks[] = {

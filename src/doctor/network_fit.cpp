@@ -1,13 +1,12 @@
 #include "network_fit.hpp"
 
+#include "host_links.hpp"
 #include "host_names.hpp"
-#include "host_socket.hpp"
 #include "network_ranges.hpp"
 
 #include <rdmanet/attach/misfit.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/link.hpp>
-#include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <linux/if_arp.h>
 
@@ -21,16 +20,8 @@ using attach::Misfit;
 using base::quoted;
 using kernel::Link;
 
-/// A definition may be for other nodes. A file is of this node.
-void report(const Network& network, const std::string& what, const std::string& cure, Findings& found) {
-    if (network.is_definition)
-        found.info(network.place, what, fmt::format("if its pods shall run here, {}", cure));
-    else
-        found.warning(network.place, what, cure);
-}
-
 void refuse(const Network& network, const Misfit& misfit, Findings& found) {
-    report(network, fmt::format("ADD refuses it: {}", misfit.what), misfit.cure, found);
+    report_misfit(network, fmt::format("ADD refuses it: {}", misfit.what), misfit.cure, found);
 }
 
 void examine_absent_parent(const Network& network, const config::Config& config, const Context& context,
@@ -39,10 +30,11 @@ void examine_absent_parent(const Network& network, const config::Config& config,
         fmt::format("its master {} is neither an interface nor an RDMA device of this node", quoted(*config.master));
     const std::string renamed = names_instead_of(context, *config.master);
     if (!renamed.empty())
-        report(network, what,
-               fmt::format("set \"master\" to the name that udev gave the device (60-rdma-persistent-naming.rules): {}",
-                           renamed),
-               found);
+        report_misfit(network, what,
+                      fmt::format("set \"master\" to the name that udev gave the device "
+                                  "(60-rdma-persistent-naming.rules): {}",
+                                  renamed),
+                      found);
     else if (network.is_definition)
         found.info(network.place, what, "if its pods shall run here, set \"master\" to a name that all nodes have");
     else
@@ -56,24 +48,11 @@ void examine_mode(const Network& network, const std::string& name, const config:
     if (!system) return;
     if (const auto misfit = config.is_device() ? attach::find_device_misfit(config.rdma, *system, name)
                                                : attach::find_child_misfit(config.rdma, system->mode(), name)) {
-        const bool is_needed = config.is_device() || config.rdma.demand == config::RdmaDemand::required;
-        if (is_needed)
+        if (misfit->is_refused)
             refuse(network, *misfit, found);
         else
             found.info(network.place, fmt::format("its pods get no RDMA: {}", misfit->what), misfit->cure);
     }
-}
-
-/// Ports of a card of NVIDIA can be of either kind (mlxconfig(8), LINK_TYPE_P1: 1 InfiniBand, 2 Ethernet).
-std::string cure_by_firmware(const Context& context, const Link& parent, const config::Config& config) {
-    constexpr std::uint16_t kNvidia = 0x15b3;
-    for (const inventory::Device& device : context.inventory.devices)
-        if (device.pci && device.pci->vendor == kNvidia && device.address &&
-            device.address->to_string() == parent.parent_device)
-            return fmt::format(", or change the port with `mlxconfig -d {} set LINK_TYPE_P{}={}` and reboot",
-                               parent.parent_device, parent.parent_device.ends_with(".1") ? 2 : 1,
-                               config.is_ipoib() ? 1 : 2);
-    return {};
 }
 
 /// Whether the parent is of the right kind, and its MTU suffices.
@@ -83,8 +62,9 @@ void examine_parent(const Network& network, const config::Config& config, const 
     if (!misfit) return;
     const bool is_ethernet = parent.hardware_type == ARPHRD_ETHER;
     if (config.is_ipoib() && is_ethernet) misfit->cure = "set \"attach\" to \"macvlan\" or \"ipvlan\"";
-    if (config.is_ipoib() ? is_ethernet : parent.is_infiniband())
-        misfit->cure += cure_by_firmware(context, parent, config);
+    if (!network.is_definition && (config.is_ipoib() ? is_ethernet : parent.is_infiniband()))
+        misfit->cure += cure_by_firmware(context.inventory, parent.parent_device,
+                                         config.is_ipoib() ? PortKind::infiniband : PortKind::ethernet);
     refuse(network, *misfit, found);
 }
 
@@ -139,19 +119,36 @@ void examine_use_of_parent(const Network& network, const config::Config& config,
 
 } // namespace
 
+void report_misfit(const Network& network, const std::string& what, const std::string& cure, Findings& found) {
+    if (network.is_definition)
+        found.info(network.place, what, fmt::format("if its pods shall run here, {}", cure));
+    else
+        found.warning(network.place, what, cure);
+}
+
+std::string cure_by_firmware(const inventory::Inventory& inventory, const std::string& address, PortKind wanted) {
+    constexpr std::uint16_t kNvidia = 0x15b3;
+    for (const inventory::Device& device : inventory.devices)
+        if (device.pci && device.pci->vendor == kNvidia && !device.pci->pf &&
+            device.pci->address.to_string() == address)
+            return fmt::format(", or, if the card is for both (VPI), change the port with `mlxconfig -d {} set "
+                               "LINK_TYPE_P{}={}` and reboot",
+                               address, address.ends_with(".1") ? 2 : 1, wanted == PortKind::infiniband ? 1 : 2);
+    return {};
+}
+
 void examine_fit(const Network& network, const std::string& name, const config::Config& config, const Context& context,
                  SharedParents& parents, Findings& found) {
     examine_mode(network, name, config, context, found);
     if (!config.master || config.is_device() || config.link_in_container) return;
     if (!is_on_host(context, *config.master)) return examine_absent_parent(network, config, context, found);
-    const auto parent = find_parent_link(context, *config.master);
-    if (!parent) return;
-    kernel::Socket route = open_on_host(context, kernel::Protocol::route);
-    const auto links = kernel::list_links(route);
+    const Link* const parent = find_parent_link(context, *config.master);
+    if (parent == nullptr) return;
+    const auto& links = context.host_links.links();
     examine_parent(network, config, context, *parent, found);
     examine_use_of_parent(network, config, context, links, *parent, found);
-    if (const auto misfit = find_range_misfit(config, route, links, *parent))
-        report(network, misfit->what, misfit->cure, found);
+    if (const auto misfit = find_range_misfit(config, context.host_links.routes(), links, *parent))
+        report_misfit(network, misfit->what, misfit->cure, found);
     if (const auto family = family_of(config.kind()); !family.empty()) parents.take(network, parent->name, family);
 }
 

@@ -147,10 +147,11 @@ std::vector<std::string> examine_entry(const Network& network, const std::string
     config::require_sound(config.ipam);
     for (const std::string& key : config.useless_keys.unknown)
         found.warning(network.place, fmt::format("unknown key {}", key), "correct or remove it");
-    if (examine_resource(network, config, context, found))
+    if (examine_resource(network, config, context, found)) {
         examine_fit(network, conf.name, config, context, parents, found);
-    if (const auto* ipam = std::get_if<ipam::Config>(&config.ipam))
-        examine_store_files(network.place, ipam->store, context, found);
+        if (const auto* ipam = std::get_if<ipam::Config>(&config.ipam))
+            examine_store_files(network, ipam->store, context, found);
+    }
     return undeclared(ours, config, context);
 }
 

@@ -1,15 +1,16 @@
 #include "network_ranges.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/kernel/route.hpp>
 
 #include <algorithm>
+#include <string>
 #include <variant>
 
 namespace rdmanet::doctor {
 namespace {
 
 using kernel::Link;
+using kernel::Route;
 
 bool overlap(const base::IpPrefix& one, const base::IpPrefix& other) {
     return one.family() == other.family() && (one.contains(other.network()) || other.contains(one.network()));
@@ -30,33 +31,39 @@ bool is_on_parents_wire(const Link& link, const Link& parent) {
     return link.ifindex == parent.ifindex || link.is_child_of(parent.ifindex) || parent.is_child_of(link.ifindex);
 }
 
-/// The other interface of a route to a subnet that the host is in.
-const Link* find_other(const kernel::Route& route, const std::vector<Link>& links, const Link& parent) {
-    if (route.gateway || route.destination.is_default_route() || route.destination.address().is_link_local())
-        return nullptr;
-    const auto link =
-        std::find_if(links.begin(), links.end(), [&](const Link& each) { return each.ifindex == route.ifindex; });
-    return link == links.end() || is_on_parents_wire(*link, parent) ? nullptr : &*link;
+/// Whether the host is in the destination's subnet.
+bool is_connected(const Route& route) {
+    return !route.gateway && !route.destination.is_default_route() && !route.destination.address().is_link_local();
+}
+
+std::optional<attach::Misfit> find_misfit(const base::IpPrefix& subnet, const std::vector<Route>& routes,
+                                          const std::vector<Link>& links, const Link& parent) {
+    const Link* other = nullptr;
+    std::string destination;
+    for (const Route& route : routes) {
+        if (!is_connected(route) || !overlap(subnet, route.destination)) continue;
+        const auto link =
+            std::find_if(links.begin(), links.end(), [&](const Link& each) { return each.ifindex == route.ifindex; });
+        if (link == links.end()) continue;
+        if (is_on_parents_wire(*link, parent)) return std::nullopt;
+        if (other != nullptr) continue;
+        other = &*link;
+        destination = route.destination.to_string();
+    }
+    if (other == nullptr) return std::nullopt;
+    return attach::Misfit{
+        .what = fmt::format("its range {}/{} overlaps {} of interface {}, so its pods may not reach hosts behind {}",
+                            subnet.network(), subnet.length(), destination, other->name, other->name),
+        .cure = fmt::format("unless {} and {} are in one network, choose a range outside of {}", other->name,
+                            parent.name, destination)};
 }
 
 } // namespace
 
-std::optional<attach::Misfit> find_range_misfit(const config::Config& config, kernel::Socket& route,
+std::optional<attach::Misfit> find_range_misfit(const config::Config& config, const std::vector<Route>& routes,
                                                 const std::vector<Link>& links, const Link& parent) {
-    const auto subnets = subnets_of(config);
-    if (subnets.empty()) return std::nullopt;
-    for (const kernel::Route& connected :
-         kernel::list_routes(route, {.family = {}, .ifindex = {}, .table = kernel::kMainTable})) {
-        const Link* const other = find_other(connected, links, parent);
-        if (other == nullptr) continue;
-        for (const base::IpPrefix& subnet : subnets)
-            if (overlap(subnet, connected.destination))
-                return attach::Misfit{.what = fmt::format("its range {}/{} overlaps {} of interface {}, so its pods do "
-                                                          "not reach hosts behind {}",
-                                                          subnet.network(), subnet.length(), connected.destination,
-                                                          other->name, other->name),
-                                      .cure = "choose a range that no other interface of the node has in its subnet"};
-    }
+    for (const base::IpPrefix& subnet : subnets_of(config))
+        if (auto misfit = find_misfit(subnet, routes, links, parent)) return misfit;
     return std::nullopt;
 }
 

@@ -1,8 +1,8 @@
 #include <rdmanet/kube/access.hpp>
 
 #include <rdmanet/base/base64.hpp>
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/host_file.hpp>
 #include <rdmanet/base/late_start.hpp>
 #include <rdmanet/base/text.hpp>
 
@@ -43,9 +43,10 @@ std::optional<std::string> decode_percent(std::string_view text) {
 
 class Kubeconfig {
 public:
-    Kubeconfig(const std::string& path, const std::string& authorities) : path_(path), authorities_(authorities) {
+    Kubeconfig(const std::string& path, const std::string& authorities, const std::string& root)
+        : path_(path), authorities_(authorities), host_root_(root) {
         try {
-            const auto text = base::read_named_file_if_exists(path, kMostBytes);
+            const auto text = base::read_host_file_if_exists(root, path, kMostBytes);
             if (!text) fail("", "is missing on this node: write it, or correct \"kubeconfig\"");
             root_ = YAML::Load(*text);
         } catch (const YAML::Exception& error) {
@@ -126,7 +127,8 @@ private:
         const std::string whole = file.starts_with('/') ? file : directory + file;
         if (!base::is_printable_utf8(whole)) fail(key, fmt::format("names {}, which is no path", quoted(file)));
         try {
-            if (auto content = base::read_named_file_if_exists(whole, kMostBytes)) return *std::move(content);
+            if (auto content = base::read_host_file_if_exists(host_root_, whole, kMostBytes))
+                return *std::move(content);
         } catch (const base::Error& error) {
             fail(key, fmt::format("cannot be read: {}", error.what()));
         }
@@ -206,14 +208,15 @@ private:
 
     const std::string& path_;
     const std::string& authorities_;
+    const std::string& host_root_;
     YAML::Node root_;
 };
 
 } // namespace
 
-Access read_kubeconfig(const std::string& path, const std::string& authorities) {
+Access read_kubeconfig(const std::string& path, const std::string& authorities, const std::string& root) {
     base::start_late_parts(); // yaml-cpp's
-    return Kubeconfig(path, authorities).access();
+    return Kubeconfig(path, authorities, root).access();
 }
 
 } // namespace rdmanet::kube

@@ -72,6 +72,10 @@ TEST_CASE("the doctor finds networks that the node's interfaces do not allow", "
               concat("ip addr del 10.99.7.1/24 dev ", rdma_parent()),
               {kFile, "10.99.0.0/16", "10.99.7.0/24", rdma_parent(), "choose a range"}}},
             "", tried);
+    // Two rails in one network: the route of the first is the older one.
+    shell(concat("ip addr add 10.99.7.1/16 dev ", rdma_parent(), "; ip addr add 10.99.7.2/16 dev ", other));
+    CHECK(found_by("networks", "") == "");
+    shell(concat("ip addr del 10.99.7.1/16 dev ", rdma_parent(), "; ip addr del 10.99.7.2/16 dev ", other));
     shell(concat("ip addr add 10.99.7.1/24 dev ", other));
     CHECK(found_by("networks", "") == ""); // of the parent itself
     shell(concat("ip addr del 10.99.7.1/24 dev ", other));

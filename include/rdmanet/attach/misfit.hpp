@@ -10,10 +10,11 @@
 
 namespace rdmanet::attach {
 
-/// What ADD refuses.
+/// What keeps a pod from what its network asks for.
 struct Misfit {
-    std::string what; // "rdma netns mode is exclusive, network "roce" needs shared"
-    std::string cure; // "run `rdma system set netns shared` before any pod starts"
+    std::string what;       // "rdma netns mode is exclusive, network "roce" needs shared"
+    std::string cure;       // "run `rdma system set netns shared` before any pod starts"
+    bool is_refused = true; // by ADD. If not, the pod is attached, and gets no RDMA
 
     [[nodiscard]] std::string message() const { return what + ": " + cure; }
 };
@@ -23,8 +24,8 @@ struct Misfit {
 [[nodiscard]] std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy,
                                                        const kernel::RdmaSystem& system, const std::string& network);
 
-/// The same for a network of children, which use the parent's RDMA device on the host. ADD only refuses it if RDMA is
-/// required. Otherwise the pod gets no RDMA.
+/// The same for a network of children, which use the parent's RDMA device on the host. Refused only if RDMA is
+/// required.
 [[nodiscard]] std::optional<Misfit> find_child_misfit(const config::RdmaPolicy& policy, kernel::RdmaNetnsMode mode,
                                                       const std::string& network);
 

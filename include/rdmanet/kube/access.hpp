@@ -29,8 +29,10 @@ struct Access {
 
 /// The current context of the file. Files that it names are read now, relative ones beside the file (client-go,
 /// tools/clientcmd, ResolveLocalPaths). `authorities` (PEM) are for a cluster that names none. If they are empty, such
-/// a cluster is an error: a plugin does not trust everybody whom the node's browsers trust. Throws KubeconfigError.
-[[nodiscard]] Access read_kubeconfig(const std::string& path, const std::string& authorities = {});
+/// a cluster is an error: a plugin does not trust everybody whom the node's browsers trust. `root` is where the host's
+/// / is mounted: the file, those that it names, and the messages' paths are the host's. Throws KubeconfigError.
+[[nodiscard]] Access read_kubeconfig(const std::string& path, const std::string& authorities = {},
+                                     const std::string& root = {});
 
 inline constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 

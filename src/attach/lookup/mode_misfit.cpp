@@ -38,7 +38,9 @@ std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy, const
 std::optional<Misfit> find_child_misfit(const config::RdmaPolicy& policy, RdmaNetnsMode mode,
                                         const std::string& network) {
     if (policy.demand == config::RdmaDemand::ignored || mode == RdmaNetnsMode::shared) return std::nullopt;
-    return needs_shared(network);
+    Misfit misfit = needs_shared(network);
+    misfit.is_refused = policy.demand == config::RdmaDemand::required;
+    return misfit;
 }
 
 } // namespace rdmanet::attach

@@ -16,6 +16,12 @@ std::string list_of(const std::string& keys) {
 
 constexpr const char* kGood = R"("master": "mlx5_0", "capabilities": {"mac": true})";
 
+std::string kubeconfig_with_files(const std::string& authority, const std::string& token) {
+    return "clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\", certificate-authority: " + authority +
+           "}}]\nusers: [{name: u, user: {tokenFile: " + token +
+           "}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n";
+}
+
 class MachineWithCni : public Machine {
 public:
     MachineWithCni() {
@@ -104,8 +110,17 @@ TEST_CASE("the store of a network is in files of the host, wherever its / is mou
     CHECK_THAT(missing, Contains("warning | ") && !Contains(node.root()));
     CHECK(is_documented("networks", "the kubeconfig of a network's store is not there", missing));
     node.write("k", "kind: Config");
-    CHECK_THAT(network(named), Contains("warning | ") && Contains("kubeconfig /k: current-context is not set"));
+    CHECK_THAT(network(named), Contains("warning | ") && Contains("| correct kubeconfig /k\n"));
+    CHECK(is_documented("networks", "the kubeconfig of a network's store has no context", network(named)));
     node.write("k", kubeconfig_for("http://127.0.0.1:1"));
+    CHECK(network(named).empty());
+    node.write("k", kubeconfig_with_files("/pki/current.crt", "/pki/token"));
+    CHECK_THAT(network(named), Contains("names /pki/current.crt, which is missing on this node"));
+    node.make("pki");
+    node.write("pki/2026.crt", "a certificate");
+    fs::create_symlink("/pki/2026.crt", node.root() + "/pki/current.crt");
+    CHECK_THAT(network(named), Contains("names /pki/token, which is missing on this node") && !Contains(node.root()));
+    node.write("pki/token", "a token");
     CHECK(network(named).empty());
 
     node.make("etc/cni/net.d/rdmanet.d");

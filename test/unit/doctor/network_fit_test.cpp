@@ -1,6 +1,7 @@
 // Networks that do not fit to this node. What interfaces do to them is in test/e2e/doctor_networks_test.cpp.
 #include "machine.hpp"
 
+#include "network_fit.hpp"
 #include "unit/http/scripted_server.hpp"
 
 namespace rdmanet::doctor {
@@ -95,6 +96,38 @@ TEST_CASE("a master with a driver's name is looked for among the names that udev
     CHECK_THAT(node.says(kShared), !Contains("udev"));
 }
 
+TEST_CASE("of the names that udev gives, a few of PFs are enough") {
+    NetworkMachine node;
+    inventory::Device pf = node.inventory.devices.front();
+    inventory::Device vf = pf;
+    vf.pci->pf = pf.pci->address;
+    vf.rdma.front().name = "rocep59s0f0v0";
+    node.inventory.devices = {vf};
+    for (int i = 0; i < 10; ++i) {
+        pf.rdma.front().name = "rocep" + std::to_string(i) + "s0";
+        node.inventory.devices.push_back(pf);
+    }
+    CHECK_THAT(node.says(kShared), Contains(": rocep0s0 or rocep1s0 or ") && Contains("rocep7s0 or one of 2 more\n") &&
+                                       !Contains("rocep59s0f0v0") && !Contains("rocep8s0"));
+}
+
+TEST_CASE("only a PF of NVIDIA gets the command that changes the kind of its port") {
+    NetworkMachine node;
+    const auto cure = [&](const std::string& address, PortKind wanted) {
+        return cure_by_firmware(node.inventory, address, wanted);
+    };
+    CHECK_THAT(cure("0000:3b:00.0", PortKind::ethernet),
+               Contains("VPI") && Contains("`mlxconfig -d 0000:3b:00.0 set LINK_TYPE_P1=2`"));
+    CHECK_THAT(cure("0000:3b:00.0", PortKind::infiniband), Contains("LINK_TYPE_P1=1`"));
+    CHECK(cure("0000:3b:00.1", PortKind::ethernet).empty());
+    CHECK(cure("", PortKind::ethernet).empty());
+    node.nic().pf = base::PciAddress::parse("0000:3b:00.1").value();
+    CHECK(cure("0000:3b:00.0", PortKind::ethernet).empty());
+    node.nic().pf.reset();
+    node.nic().vendor = 0x8086;
+    CHECK(cure("0000:3b:00.0", PortKind::ethernet).empty());
+}
+
 TEST_CASE("what a definition asks of this node is only worth knowing") {
     NetworkMachine node;
     node.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::exclusive;
@@ -113,14 +146,46 @@ TEST_CASE("what a definition asks of this node is only worth knowing") {
     CHECK(node.found_by("definitions").empty());
 }
 
-TEST_CASE("a node without any network of rdmanet is told where an example is") {
-    const NetworkMachine node;
-    const std::string found = node.found_by("any-network");
-    CHECK_THAT(found, Contains("info |  | ") && Contains("conf-examples/nad-roce.yaml"));
-    CHECK(is_documented("any-network", "a node without a network of rdmanet", found));
-    CHECK(node.says(kShared).empty());
+TEST_CASE("the files of a definition's store matter only where its pods run") {
+    NetworkMachine node;
+    node.make("etc/cni/net.d/whereabouts.d");
+    node.write("etc/cni/net.d/whereabouts.d/whereabouts.conf", R"({"kubernetes": {"kubeconfig": "/k"}})");
+    const Definitions definitions(NetworkMachine::text_of(
+        std::string(kShared) + R"(, "ipam": {"type": "rdmanet", "range": "10.0.0.0/24", "configuration_path": )"
+                               R"("/etc/cni/net.d/whereabouts.d/whereabouts.conf"})"));
+    definitions.tell(node);
+    const std::string missing = node.found_by("definitions");
+    CHECK_THAT(missing,
+               Contains("info | default/roce | its kubeconfig /k") && Contains("if its pods shall run here, "));
+    CHECK(is_documented("definitions", "the kubeconfig of a definition's store is not there", missing));
+    node.make("var/lib/kubelet/device-plugins");
+    node.write("var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
+               R"({"Data": {"RegisteredDevices": {"example.com/b": ["0"]}}})");
+    CHECK_THAT(node.found_by("definitions"), Contains("run elsewhere") && !Contains("kubeconfig"));
+    node.remove("var/lib/kubelet/device-plugins");
+    node.write("k", kubeconfig_for("http://127.0.0.1:1"));
+    CHECK_THAT(node.found_by("definitions"), !Contains("/k"));
+}
+
+TEST_CASE("a node without any network of rdmanet is told what to write") {
+    NetworkMachine node;
     CHECK(node.found_by("any-network").empty());
+    CHECK_THAT(node.why_not("any-network"), Contains("neither Multus nor rdmanet has a kubeconfig"));
+    CHECK(node.says(kShared).empty());
+    CHECK(node.why_not("any-network").empty());
     node.remove(kNetwork);
+    SECTION("without a definition") {
+        const Definitions definitions("");
+        definitions.tell(node);
+        const std::string found = node.found_by("any-network");
+        CHECK_THAT(found, Contains("info |  | ") && Contains("\"master\"") && Contains("`rdmanet plan FILE`"));
+        CHECK(is_documented("any-network", "a node without a network of rdmanet", found));
+        node.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::exclusive;
+        CHECK_THAT(node.found_by("any-network"), Contains("\"attach\": \"sriov\"") && !Contains("\"master\""));
+        CHECK(node.says(R"("master": "mlx5_0", "rdma": false)").empty());
+        CHECK(node.found_by("any-network").empty());
+        node.remove(kNetwork);
+    }
     SECTION("as a definition") {
         const Definitions definitions(NetworkMachine::text_of(kShared));
         definitions.tell(node);
