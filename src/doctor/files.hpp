@@ -22,3 +22,5 @@ using inventory::names_in;
 [[nodiscard]] std::vector<std::string> end_lines_of(const std::string& path);
 
 } // namespace rdmanet::doctor
+/// The lines in the first page: files of procfs may be larger than what the others read. The last one may be cut.
+[[nodiscard]] std::vector<std::string> begin_lines_of(const std::string& path);
