@@ -4,6 +4,8 @@
 
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
+
 namespace rdmanet::doctor {
 namespace {
 
