@@ -116,13 +116,14 @@ TEST_CASE("the doctor waits for the end of failures, and reports the last look",
     NEEDS(!parent.empty(), "a second RDMA parent");
     const std::string cable = debugfs(concat(parent, "/cable"));
     const auto status_of = [](const std::string& options) {
-        return shell(concat(binary(), " doctor ", options, " >/tmp/report 2>/tmp/progress; echo -n $?"));
+        return shell(
+            concat("timeout 300 ", binary(), " doctor ", options, " >/tmp/report 2>/tmp/progress; echo -n $?"));
     };
     CHECK(status_of("--wait 0") == "3");
     CHECK(status_of("--wait 601") == "3");
     shell(concat("ip link set ", parent, " up"));
     wait_until(concat("ip link show ", parent, " | grep -q LOWER_UP"));
-    CHECK(status_of("--wait 600") == "1"); // warnings are not waited for
+    CHECK(status_of("--wait 600") == "1"); // not 124: warnings are not waited for
 
     shell(concat("echo 0 >", cable));
     wait_until(concat("ip link show ", parent, " | grep -q NO-CARRIER"));
@@ -133,7 +134,7 @@ TEST_CASE("the doctor waits for the end of failures, and reports the last look",
     shell(concat(
         "rm -f /tmp/status; { script -qefc '", binary(),
         " doctor --wait 300 >/tmp/report' /tmp/terminal; echo -n $? >/tmp/status; } >/dev/null 2>&1 </dev/null &"));
-    wait_until(concat("grep -q 'waits for the end of failure port-state .*", parent, "' /tmp/terminal"));
+    wait_until(concat("grep -q 'waiting until this failure ends: port-state .*", parent, "' /tmp/terminal"));
     shell(concat("[ ! -e /tmp/status ] && echo 1 >", cable));
     wait_until("[ -s /tmp/status ]");
     CHECK(shell("cat /tmp/status") == "1");
