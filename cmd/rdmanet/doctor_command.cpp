@@ -72,7 +72,7 @@ void tell_progress(const doctor::Report& report, std::string& before) {
     });
     if (failure == report.findings.end() || ::isatty(STDERR_FILENO) == 0) return;
     std::string text =
-        fmt::format("waits for the end of failure {} {}: {}", failure->check, failure->subject, failure->what);
+        fmt::format("waiting until this failure ends: {} {}: {}", failure->check, failure->subject, failure->what);
     if (text == before) return;
     base::write_all(STDERR_FILENO, fmt::format("{}\n", ops::printable(text)), "standard error");
     before = std::move(text);

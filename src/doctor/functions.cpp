@@ -5,6 +5,7 @@
 
 #include <rdmanet/base/error.hpp>
 
+#include <algorithm>
 #include <set>
 #include <string>
 

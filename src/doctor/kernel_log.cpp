@@ -59,6 +59,15 @@ void check_module_signatures(const Context& context, Findings& found) {
             cure);
 }
 
+/// The message stays in the log when a later write to sriov_numvfs has succeeded. The log also has those of functions
+/// that are no NICs.
+bool is_nic_without_vfs(const Context& context, std::string_view address) {
+    const auto& devices = context.inventory.devices;
+    return std::any_of(devices.begin(), devices.end(), [&](const inventory::Device& device) {
+        return device.pci && device.pci->address.to_string() == address && device.pci->vfs == 0;
+    });
+}
+
 /// sriov_enable(), drivers/pci/iov.c: "mlx5_core 0000:3b:00.0: not enough MMIO resources for SR-IOV". The bridges above
 /// the function have no room for its VFs' registers, and the write to sriov_numvfs fails with ENOMEM.
 void check_vf_room(const Context& context, Findings& found) {
@@ -68,10 +77,10 @@ void check_vf_room(const Context& context, Findings& found) {
         if (!message.text.ends_with(kMessage)) continue;
         const std::string_view device = std::string_view(message.text).substr(0, message.text.size() - kMessage.size());
         const std::string address(device.substr(device.rfind(' ') + 1));
-        if (seen.insert(address).second)
+        if (is_nic_without_vfs(context, address) && seen.insert(address).second)
             found.warning(address, fmt::format("the kernel could not create its VFs: \"{}\"", message.text),
                           "switch on SR-IOV and \"Above 4G decoding\" in the setup of the BIOS; or add pci=realloc to "
-                          "the kernel's command line, and reboot");
+                          "the kernel's command line, and reboot; or create fewer VFs");
     }
 }
 

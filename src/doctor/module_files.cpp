@@ -5,7 +5,9 @@
 #include "files.hpp"
 #include "modules.hpp"
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/config/config.hpp>
 
 #include <set>
 
@@ -25,27 +27,49 @@ std::string package_cure(const Context& context) {
     return "install the package of the running kernel that has them";
 }
 
+/// Whether a file of this node has a network of rdmanet of this kind. Definitions of the cluster are for other nodes,
+/// too, and are not asked for here.
+bool has_network_of(const Context& context, std::string_view kind) {
+    for (const char* folder : kNetworkFolders)
+        for (const std::string& name : names_in(context.path(folder))) {
+            if (!is_configuration(name)) continue;
+            const std::string text = content_of(context.path(fmt::format("{}/{}", folder, name)));
+            if (text.find(config::kPluginName) != text.npos && text.find(fmt::format("\"{}\"", kind)) != text.npos)
+                return true;
+        }
+    return false;
+}
+
+struct ChildModule {
+    std::string_view module;
+    std::string_view kind; // "attach" of networks
+};
+
 /// Networks load these when a pod first needs one. In mode exclusive, children of an interface have no RDMA.
-std::vector<std::string_view> modules_for_children(const Context& context) {
-    std::vector<std::string_view> modules;
-    if (context.inventory.mode() != kernel::RdmaNetnsMode::exclusive) modules = {"macvlan", "ipvlan"};
-    if (has_infiniband(context)) modules.emplace_back("ib_ipoib");
+std::vector<ChildModule> modules_for_children(const Context& context) {
+    std::vector<ChildModule> modules;
+    if (context.inventory.mode() == kernel::RdmaNetnsMode::shared)
+        modules = {{"macvlan", "macvlan"}, {"ipvlan", "ipvlan"}};
+    if (has_infiniband(context)) modules.push_back({"ib_ipoib", "ipoib"});
     return modules;
 }
 
+std::string describe_missing(const Context& context, const std::vector<std::string>& modules) {
+    return fmt::format("kernel {} has no module {}: ADD of networks that need it fails", context.inventory.kernel,
+                       base::join(modules, " and no module "));
+}
+
 void check_child_modules(const Context& context, Findings& found) {
-    std::vector<std::string_view> wanted = modules_for_children(context);
-    std::erase_if(wanted, [&](std::string_view module) { return is_loaded(context, module); });
+    std::vector<ChildModule> wanted = modules_for_children(context);
+    std::erase_if(wanted, [&](const ChildModule& each) { return is_loaded(context, each.module); });
     if (wanted.empty() || found.count_of("module-dir") != 0) return;
     const ModuleFiles files(context);
-    std::vector<std::string> missing;
-    for (const std::string_view module : wanted)
-        if (!files.find(module)) missing.emplace_back(module);
-    if (!missing.empty())
-        found.warning("",
-                      fmt::format("kernel {} has no module {}: ADD of networks that need it fails",
-                                  context.inventory.kernel, base::join(missing, " and no module ")),
-                      package_cure(context));
+    std::vector<std::string> used;
+    std::vector<std::string> unused;
+    for (const ChildModule& each : wanted)
+        if (!files.find(each.module)) (has_network_of(context, each.kind) ? used : unused).emplace_back(each.module);
+    if (!used.empty()) found.warning("", describe_missing(context, used), package_cure(context));
+    if (!unused.empty()) found.info("", describe_missing(context, unused), package_cure(context));
 }
 
 /// Those that are loaded, of RDMA and of this node's NICs. Built-in modules have no notes.
@@ -58,27 +82,42 @@ std::set<std::string> modules_that_run(const Context& context) {
     return modules;
 }
 
+/// Reports modules whose files are of another build.
+void report_stale(const Context& context, const std::vector<std::string>& stale, Findings& found) {
+    const std::string names = base::join(stale);
+    found.warning("",
+                  stale.size() == 1 ? fmt::format("the file of {} is not the build that is loaded: modules that are "
+                                                  "loaded later may not fit",
+                                                  names)
+                                    : fmt::format("the files of {} are not the builds that are loaded: modules that "
+                                                  "are loaded later may not fit",
+                                                  names),
+                  fmt::format("{}, because the initramfs may load the old ones again, then reboot; or unload and load "
+                              "all RDMA modules while no pod uses RDMA",
+                              initramfs_command(distribution_of(context))));
+}
+
 /// A package for the same release of the kernel, or a build of DKMS, replaces files while the modules run. Those that
 /// are loaded later come from the new files, and may not fit.
 void check_stale_modules(const Context& context, Findings& found) {
     if (found.count_of("module-dir") != 0) return;
     const ModuleFiles files(context);
     std::vector<std::string> stale;
+    std::size_t compared = 0;
+    std::size_t compressed = 0; // "mlx5_ib.ko.xz"
     for (const std::string& module : modules_that_run(context)) {
         const std::string running =
             content_of(context.path(fmt::format("/sys/module/{}/notes/.note.gnu.build-id", module)));
         const auto file = files.find(module);
         if (running.empty() || !file) continue;
-        if (const auto on_disk = build_id_in(context.path(*file)); on_disk && *on_disk != running)
-            stale.push_back(module);
+        if (!file->ends_with(".ko")) ++compressed;
+        const auto on_disk = build_id_in(context.path(*file));
+        if (!on_disk) continue;
+        ++compared;
+        if (*on_disk != running) stale.push_back(module);
     }
-    if (stale.empty()) return;
-    const bool is_one = stale.size() == 1;
-    found.warning("",
-                  fmt::format("{} on disk {} of another build than {}: modules that are loaded later may not fit",
-                              base::join(stale), is_one ? "is" : "are",
-                              is_one ? "the one that runs" : "those that run"),
-                  "reboot, or unload and load all RDMA modules while no pod uses RDMA");
+    if (!stale.empty()) report_stale(context, stale, found);
+    if (compared == 0 && compressed != 0) throw base::Error("modules are compressed, so builds are not compared");
 }
 
 constexpr Check kModuleFileChecks[] = {

@@ -26,7 +26,10 @@ std::string module_of(std::string_view file) {
 
 /// Built-in modules have a directory only if they have parameters.
 bool is_loaded(const Context& context, std::string_view module) {
-    if (exists(context.path(fmt::format("/sys/module/{}", module)))) return true;
+    return exists(context.path(fmt::format("/sys/module/{}", module))) || is_built_in(context, module);
+}
+
+bool is_built_in(const Context& context, std::string_view module) {
     const std::string file = fmt::format("/lib/modules/{}/modules.builtin", context.inventory.kernel);
     const std::vector<std::string> built_in = lines_of(context.path(file));
     return std::any_of(built_in.begin(), built_in.end(),

@@ -22,6 +22,9 @@ inline constexpr DriverPair kDrivers[] = {{"mlx5_core", "mlx5_ib"}, {"mlx4_core"
 /// Whether a module is loaded or part of the kernel. `module` is its name with '_'.
 [[nodiscard]] bool is_loaded(const Context& context, std::string_view module);
 
+/// Whether a module is part of the kernel (modules.builtin, depmod(8)).
+[[nodiscard]] bool is_built_in(const Context& context, std::string_view module);
+
 /// Whether an RDMA device of the node has InfiniBand ports.
 [[nodiscard]] bool has_infiniband(const Context& context);
 

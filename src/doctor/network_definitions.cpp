@@ -12,8 +12,7 @@
 namespace rdmanet::doctor {
 namespace {
 
-/// Of the runtime, and of Multus for definitions without a configuration of their own ("confDir").
-constexpr const char* kFolders[] = {"/etc/cni/net.d", "/etc/cni/multus/net.d"};
+constexpr auto& kFolders = kNetworkFolders;
 constexpr const char* kDefinitions = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions";
 
 /// The networks that do not declare what a pod may ask for. Most are meant so: one finding for all of them.

@@ -3,6 +3,8 @@
 
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
+
 namespace rdmanet::doctor {
 namespace {
 

@@ -27,12 +27,6 @@ bool has_library(const std::string& process, std::string_view name) {
     });
 }
 
-bool has_provider(const std::string& process) {
-    return std::any_of(std::begin(kLibraries), std::end(kLibraries), [&](std::string_view directory) {
-        return !names_in_image(process, fmt::format("{}/libibverbs", directory)).empty();
-    });
-}
-
 struct Provider {
     std::uint32_t driver; // enum rdma_driver_id
     std::string_view name;
@@ -60,16 +54,21 @@ std::vector<std::string> libraries_for(const Context& context, const Interface& 
     return names;
 }
 
+/// Without names, every provider counts.
+bool is_one_of(const std::vector<std::string>& libraries, std::string_view name) {
+    if (!name.ends_with(".so")) return false;
+    if (libraries.empty()) return name.starts_with("lib") && name.find("-rdmav") != std::string_view::npos;
+    return std::any_of(libraries.begin(), libraries.end(),
+                       [&](const std::string& library) { return name.starts_with(library); });
+}
+
 /// Besides its own directory, libibverbs loads from the system's directories (old versions have providers there), and
 /// from an absolute path in /etc/libibverbs.d (rdma-core, libibverbs/dynamic_driver.c).
 bool may_load(const std::string& process, const std::vector<std::string>& libraries) {
     for (const std::string_view directory : kLibraries)
         for (const std::string& place : {std::string(directory), fmt::format("{}/libibverbs", directory)})
             for (const std::string& name : names_in_image(process, place))
-                if (std::any_of(libraries.begin(), libraries.end(), [&](const std::string& library) {
-                        return name.starts_with(library) && name.ends_with(".so");
-                    }))
-                    return true;
+                if (is_one_of(libraries, name)) return true;
     constexpr std::string_view kConfiguration = "/etc/libibverbs.d";
     for (const std::string& name : names_in_image(process, std::string(kConfiguration))) {
         const base::UniqueFd file = open_in_image(process, fmt::format("{}/{}", kConfiguration, name));
@@ -81,15 +80,14 @@ bool may_load(const std::string& process, const std::vector<std::string>& librar
 void check_image(const Context& context, const Interface& interface, const std::string& subject,
                  const std::string& process, Findings& found) {
     constexpr const char* kCure = "install the package ibverbs-providers (Debian) or libibverbs (Fedora) in the image";
-    if (!has_provider(process)) {
+    const std::vector<std::string> libraries = libraries_for(context, interface);
+    if (may_load(process, libraries)) return;
+    if (libraries.empty() || !may_load(process, {}))
         found.failure(subject,
                       fmt::format("the image of {} has libibverbs without a provider, so it finds no device",
                                   name_of_process(process)),
                       kCure);
-        return;
-    }
-    const std::vector<std::string> libraries = libraries_for(context, interface);
-    if (!libraries.empty() && !may_load(process, libraries))
+    else
         found.failure(
             subject,
             fmt::format("the image of {} has providers of libibverbs, but not that of {} ({}*.so), so it does "

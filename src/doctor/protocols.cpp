@@ -11,6 +11,14 @@ namespace {
 using inventory::Device;
 using inventory::RdmaDevice;
 
+bool has_omni_path(const Context& context) {
+    const auto& devices = context.inventory.devices;
+    return std::any_of(devices.begin(), devices.end(), [](const Device& device) {
+        return std::any_of(device.rdma.begin(), device.rdma.end(),
+                           [](const RdmaDevice& rdma) { return rdma.protocol == "opa"; });
+    });
+}
+
 template <class Visit>
 void for_each_of(const Context& context, std::string_view protocol, const Visit& visit) {
     for (const Device& device : context.inventory.devices)
@@ -24,7 +32,7 @@ void for_each_of(const Context& context, std::string_view protocol, const Visit&
 void report_iwarp(const Context& context, Findings& found) {
     for_each_of(context, "iw", [&](const Device& device, const RdmaDevice& rdma) {
         found.info(subject_of(device),
-                   fmt::format("RDMA device {} is of iWARP: its GID is no IP address, and only programs that use RDMA "
+                   fmt::format("RDMA device {} uses iWARP: its GID is no IP address, and only programs that use RDMA "
                                "CM can connect",
                                rdma.name),
                    "use RDMA CM (`rping`; `ib_write_bw -R`), and \"waitForGids\": false in \"rdma\" of the network");
@@ -34,14 +42,14 @@ void report_iwarp(const Context& context, Findings& found) {
 /// Omni-Path has another management than InfiniBand (include/rdma/opa_smi.h). If the node also has InfiniBand, opensm
 /// may be for that.
 void report_omni_path(const Context& context, Findings& found) {
-    if (has_infiniband(context)) return;
+    if (!has_omni_path(context) || has_infiniband(context)) return;
     const std::vector<std::string> processes = list_processes(context);
     const bool has_opensm = std::any_of(processes.begin(), processes.end(),
                                         [](const std::string& process) { return program_of(process) == "opensm"; });
     if (!has_opensm) return;
     for_each_of(context, "opa", [&](const Device& device, const RdmaDevice& rdma) {
         found.warning(subject_of(device),
-                      fmt::format("RDMA device {} is of Omni-Path, which the subnet manager opensm of this node cannot "
+                      fmt::format("RDMA device {} uses Omni-Path, which the subnet manager opensm of this node cannot "
                                   "manage",
                                   rdma.name),
                       "stop opensm, and run the fabric manager of Omni-Path (opafm) on a node of the fabric");

@@ -4,6 +4,7 @@
 
 #include <rdmanet/base/guid.hpp>
 
+#include <algorithm>
 #include <map>
 
 namespace rdmanet::doctor {

@@ -2,6 +2,7 @@
 #include "checks.hpp"
 #include "distribution.hpp"
 #include "files.hpp"
+#include "modules.hpp"
 
 #include <rdmanet/base/text.hpp>
 
@@ -54,8 +55,8 @@ void read_option(std::string_view text, const std::string& file, ModeOption& opt
     if (const auto mode = parse_mode(value)) option = {.mode = *mode, .value = std::string(value), .file = file};
 }
 
-/// What ib_core is loaded with: an option of the module, or of the kernel's command line.
-ModeOption find_mode_option(const Context& context) {
+/// What modprobe loads ib_core with.
+ModeOption find_option_in_files(const Context& context) {
     ModeOption option;
     for (const char* directory : {"/usr/lib/modprobe.d", "/run/modprobe.d", "/etc/modprobe.d"})
         for (const std::string& name : names_in(context.path(directory))) {
@@ -64,10 +65,14 @@ ModeOption find_mode_option(const Context& context) {
             for (const std::string& line : lines_of(context.path(file)))
                 if (line.starts_with("options ib_core ")) read_option(line, file, option);
         }
+    return option;
+}
+
+/// An option on the kernel's command line counts more than files do.
+void read_command_line(const Context& context, ModeOption& option) {
     const std::string command_line = content_of(context.path("/proc/cmdline"));
     if (const std::size_t at = command_line.rfind("ib_core.netns_mode="); at != std::string::npos)
         read_option(std::string_view(command_line).substr(at), {}, option);
-    return option;
 }
 
 /// Seconds of the epoch (proc(5), /proc/stat).
@@ -78,10 +83,11 @@ std::optional<std::int64_t> time_of_boot(const Context& context) {
     return std::nullopt;
 }
 
+/// By the time that nobody can set: `cp -p`, rsync and packages keep the time of the file that they copy.
 bool is_older_than_boot(const Context& context, const std::string& file) {
     struct stat status {};
     const auto boot = time_of_boot(context);
-    return boot && ::stat(context.path(file).c_str(), &status) == 0 && status.st_mtime < *boot;
+    return boot && ::stat(context.path(file).c_str(), &status) == 0 && status.st_ctime < *boot;
 }
 
 /// modprobe has not seen the option, although it is older than the boot: the initramfs has a copy of /etc/modprobe.d,
@@ -91,28 +97,57 @@ void report_initramfs(const Context& context, const ModeOption& option, RdmaNetn
     found.warning(
         "",
         fmt::format("rdma netns mode is {}, although netns_mode={} in {} is older than this boot: ib_core was "
-                    "loaded from the initramfs, without the option",
+                    "probably loaded from the initramfs, without the option",
                     mode_name(mode), option.value, option.file),
         fmt::format("{}, then reboot. If somebody only changed the mode by hand: `rdma system set netns {}` "
                     "before any pod starts",
                     initramfs_command(distribution_of(context)), mode_name(option.mode)));
 }
 
+void report_next_boot(RdmaNetnsMode mode, RdmaNetnsMode next, const std::string& cure, Findings& found) {
+    found.warning(
+        "",
+        fmt::format("rdma netns mode is {} now, and will be {} after the next boot", mode_name(mode), mode_name(next)),
+        cure);
+}
+
+/// modprobe does not load a part of the kernel, so only the kernel's command line has options for it.
+void check_built_in(const Context& context, RdmaNetnsMode mode, Findings& found) {
+    ModeOption option;
+    read_command_line(context, option);
+    const ModeOption in_files = find_option_in_files(context);
+    if (option.mode != mode)
+        report_next_boot(mode, option.mode,
+                         mode == RdmaNetnsMode::exclusive
+                             ? "add ib_core.netns_mode=0 to the kernel's command line: ib_core is part of this kernel, "
+                               "so /etc/modprobe.d does not apply"
+                             : "remove ib_core.netns_mode=0 from the kernel's command line, or set the mode: `rdma "
+                               "system set netns exclusive` before any pod starts",
+                         found);
+    else if (!in_files.file.empty() && in_files.mode != mode)
+        found.warning(
+            "",
+            fmt::format("rdma netns mode is {}, and netns_mode={} in {} does not apply: ib_core is part of kernel {}",
+                        mode_name(mode), in_files.value, in_files.file, context.inventory.kernel),
+            fmt::format("add ib_core.netns_mode={} to the kernel's command line, and reboot", in_files.value));
+}
+
 void check_mode_at_boot(const Context& context, Findings& found) {
     const auto& system = context.inventory.rdma_system;
     const auto mode = system ? system->netns_mode : std::nullopt;
     if (!mode) return; // the kernel has no such option, see check_kernel_version()
-    const ModeOption option = find_mode_option(context);
+    if (is_built_in(context, "ib_core")) return check_built_in(context, *mode, found);
+    ModeOption option = find_option_in_files(context);
+    read_command_line(context, option);
     if (option.mode == *mode) return;
     if (!option.file.empty() && is_older_than_boot(context, option.file))
         return report_initramfs(context, option, *mode, found);
-    found.warning("",
-                  fmt::format("rdma netns mode is {} now, and will be {} after the next boot", mode_name(*mode),
-                              mode_name(option.mode)),
-                  *mode == RdmaNetnsMode::exclusive
-                      ? "write \"options ib_core netns_mode=0\" to /etc/modprobe.d/ib_core.conf"
-                      : "remove netns_mode=0 from /etc/modprobe.d and from the kernel's command line, or set the mode: "
-                        "`rdma system set netns exclusive` before any pod starts");
+    report_next_boot(*mode, option.mode,
+                     *mode == RdmaNetnsMode::exclusive
+                         ? "write \"options ib_core netns_mode=0\" to /etc/modprobe.d/ib_core.conf"
+                         : "remove netns_mode=0 from /etc/modprobe.d and from the kernel's command line, or set the "
+                           "mode: `rdma system set netns exclusive` before any pod starts",
+                     found);
 }
 
 /// ibv_is_fork_initialized(3) and ibv_fork_init(3) of rdma-core: without copies on fork, the parent may get the copy

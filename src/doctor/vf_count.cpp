@@ -5,6 +5,9 @@
 
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
+#include <string_view>
+
 namespace rdmanet::doctor {
 namespace {
 
@@ -17,30 +20,36 @@ bool is_pf_on_host(const Device& device) {
     return device.pci && !device.pci->pf && !device.rdma.empty() && device.rdma.front().place == 0;
 }
 
-/// Firmware reports no VFs if SR-IOV is off in it. A function that cannot have VFs has no such file
-/// (sriov_pf_attrs_are_visible(), drivers/pci/iov.c).
-bool is_off_in_firmware(const Context& context, const Device& device) {
-    const std::string file = fmt::format("/sys/bus/pci/devices/{}/sriov_totalvfs", device.pci->address);
-    return line_of(context.path(file)) == "0";
+/// A hypervisor shows a PF to its guest without the capability, and a VF looks there like a PF. x86 processors have a
+/// flag for it (X86_FEATURE_HYPERVISOR).
+bool is_virtual_machine(const Context& context) {
+    for (const std::string& line : begin_lines_of(context.path("/proc/cpuinfo")))
+        if (line.starts_with("flags")) return line.find(" hypervisor") != std::string::npos;
+    return false;
 }
 
-void report_firmware(const Device& device, Findings& found) {
-    const std::string cure =
-        device.pci->vendor == kMellanox
-            ? fmt::format("`mlxconfig -d {} set SRIOV_EN=1 NUM_OF_VFS=8`, then switch the node off and on",
-                          device.pci->address)
-            : std::string("switch it on with the vendor's tool or in the card's setup menu, then switch the node off "
-                          "and on");
-    found.info(subject_of(device), "SR-IOV is off in its firmware: its sriov_totalvfs is 0, so it can have no VFs",
-               cure);
+/// A function without the capability has no file sriov_totalvfs, and so has one whose firmware reports no VFs
+/// (sriov_init() and sriov_pf_attrs_are_visible(), drivers/pci/iov.c). All PFs of ConnectX have it, if it is on.
+bool lacks_capability(const Context& context, const Device& device) {
+    const std::string file = fmt::format("/sys/bus/pci/devices/{}/sriov_totalvfs", device.pci->address);
+    return device.pci->vendor == kMellanox && !exists(context.path(file));
+}
+
+void report_capability(const Device& device, Findings& found) {
+    found.info(subject_of(device),
+               "it has no SR-IOV capability, so it can have no VFs: it may be off in its firmware or in the BIOS",
+               fmt::format("switch on SR-IOV in the setup of the BIOS, run `mlxconfig -d {} set SRIOV_EN=1 "
+                           "NUM_OF_VFS=8`, and switch the node off and on; nothing, if pods get whole PFs",
+                           device.pci->address));
 }
 
 void check_vf_count(const Context& context, Findings& found) {
     if (context.inventory.mode() != kernel::RdmaNetnsMode::exclusive) return;
     const auto& devices = context.inventory.devices;
     if (std::any_of(devices.begin(), devices.end(), has_vfs)) return;
-    for (const Device& device : devices)
-        if (is_pf_on_host(device) && is_off_in_firmware(context, device)) report_firmware(device, found);
+    if (!is_virtual_machine(context))
+        for (const Device& device : devices)
+            if (is_pf_on_host(device) && lacks_capability(context, device)) report_capability(device, found);
     const auto able = std::find_if(devices.begin(), devices.end(), [](const Device& device) {
         return is_pf_on_host(device) && device.pci->most_vfs != 0;
     });
@@ -50,8 +59,9 @@ void check_vf_count(const Context& context, Findings& found) {
         fmt::format(
             "no PF of this node has VFs, although its RDMA mode is exclusive; the firmware of this one allows {}",
             able->pci->most_vfs),
-        fmt::format("`echo {} >/sys/bus/pci/devices/{}/sriov_numvfs`, and at each boot", able->pci->most_vfs,
-                    able->pci->address));
+        fmt::format("`echo N >/sys/bus/pci/devices/{}/sriov_numvfs`, and at each boot; N is the number of pods that "
+                    "run at once, up to {}; nothing, if pods get whole PFs",
+                    able->pci->address, able->pci->most_vfs));
 }
 
 constexpr Check kVfCountChecks[] = {

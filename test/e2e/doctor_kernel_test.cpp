@@ -38,8 +38,9 @@ TEST_CASE("the doctor sees what ib_core was loaded without", "[doctor][sriov]") 
     std::set<std::string> tried;
     try_all({{"mode-at-boot",
               "netns_mode=0 in a file older than the boot, and mode shared",
-              concat("echo 'options ib_core netns_mode=0' >", file, "; touch -d @1000000000 ", file),
-              concat("rm ", file),
+              concat("echo 'options ib_core netns_mode=0' >", file,
+                     "; sed 's/^btime .*/btime 9999999999/' /proc/stat >/tmp/stat; mount --bind /tmp/stat /proc/stat"),
+              concat("umount /proc/stat; rm ", file),
               {file, "initramfs", "then reboot"}}},
             "", tried);
 }
@@ -54,14 +55,14 @@ TEST_CASE("the doctor compares modules that run with their files", "[doctor][sri
               "the file of a module that runs is replaced",
               concat("mount --bind ", file_of_module("ib_uverbs"), ' ', file),
               concat("umount ", file),
-              {"rdma_cm on disk", "reboot"}}},
+              {"the file of rdma_cm", "reboot"}}},
             "", tried);
 
     const std::string index = shell("echo -n /lib/modules/$(uname -r)/modules.dep");
     CHECK(found_by("child-modules", "") == "");
     shell(concat("rmmod ipvtap ipvlan 2>/dev/null || true; grep -v ^kernel/drivers/net/ipvlan/ ", index,
                  " >/tmp/modules.dep; mount --bind /tmp/modules.dep ", index));
-    CHECK_THAT(found_by("child-modules", ""), Names("warning", "no module ipvlan", shell("echo -n $(uname -r)")));
+    CHECK_THAT(found_by("child-modules", ""), Names("info", "no module ipvlan", shell("echo -n $(uname -r)")));
     shell(concat("umount ", index, "; modprobe ipvlan"));
     CHECK(found_by("child-modules", "") == "");
 }
@@ -72,17 +73,19 @@ TEST_CASE("the doctor misses VFs in mode exclusive", "[doctor][sriov]") {
     const std::string address = bus_address_of(vfs.pf());
     const std::string file = concat("/sys/bus/pci/devices/", address, "/sriov_numvfs");
     std::set<std::string> tried;
-    try_all({{"vf-count",
-              "`echo 0 >sriov_numvfs` for the only PF with VFs",
-              concat("echo 0 >", file),
-              concat("echo 2 >", file),
-              {address, "mode is exclusive", concat("`echo 8 >", file, "`")}},
-             {"vf-room",
-              "the BIOS leaves no room for VFs",
-              concat("echo 'simrnic ", address, ": not enough MMIO resources for SR-IOV' >/dev/kmsg"),
-              "dmesg --clear",
-              {concat("warning | ", address, " | "), "pci=realloc"}}},
-            "", tried);
+    try_all(
+        {{"vf-count",
+          "`echo 0 >sriov_numvfs` for the only PF with VFs",
+          concat("echo 0 >", file),
+          concat("echo 2 >", file),
+          {address, "mode is exclusive", concat("`echo N >", file, "`"), "up to 8"}},
+         {"vf-room",
+          "the BIOS leaves no room for VFs",
+          concat("echo 0 >", file, "; echo 'simrnic ", address, ": not enough MMIO resources for SR-IOV' >/dev/kmsg"),
+          concat("echo 2 >", file),
+          {concat("warning | ", address, " | "), "pci=realloc"}}},
+        "", tried);
+    shell("dmesg --clear");
 }
 
 TEST_CASE("the doctor finds the priority of a DSCP as `dcb app` has set it", "[doctor][sriov]") {
@@ -113,13 +116,14 @@ TEST_CASE("the doctor waits for the end of failures, and reports the last look",
     NEEDS(!parent.empty(), "a second RDMA parent");
     const std::string cable = debugfs(concat(parent, "/cable"));
     const auto status_of = [](const std::string& options) {
-        return shell(concat(binary(), " doctor ", options, " >/tmp/report 2>/tmp/progress; echo -n $?"));
+        return shell(
+            concat("timeout 300 ", binary(), " doctor ", options, " >/tmp/report 2>/tmp/progress; echo -n $?"));
     };
     CHECK(status_of("--wait 0") == "3");
     CHECK(status_of("--wait 601") == "3");
     shell(concat("ip link set ", parent, " up"));
     wait_until(concat("ip link show ", parent, " | grep -q LOWER_UP"));
-    CHECK(status_of("--wait 600") == "1"); // warnings are not waited for
+    CHECK(status_of("--wait 600") == "1"); // not 124: warnings are not waited for
 
     shell(concat("echo 0 >", cable));
     wait_until(concat("ip link show ", parent, " | grep -q NO-CARRIER"));
@@ -130,7 +134,7 @@ TEST_CASE("the doctor waits for the end of failures, and reports the last look",
     shell(concat(
         "rm -f /tmp/status; { script -qefc '", binary(),
         " doctor --wait 300 >/tmp/report' /tmp/terminal; echo -n $? >/tmp/status; } >/dev/null 2>&1 </dev/null &"));
-    wait_until(concat("grep -q 'waits for the end of failure port-state .*", parent, "' /tmp/terminal"));
+    wait_until(concat("grep -q 'waiting until this failure ends: port-state .*", parent, "' /tmp/terminal"));
     shell(concat("[ ! -e /tmp/status ] && echo 1 >", cable));
     wait_until("[ -s /tmp/status ]");
     CHECK(shell("cat /tmp/status") == "1");

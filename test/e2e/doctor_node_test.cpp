@@ -106,6 +106,10 @@ TEST_CASE("the doctor looks at a pod's addresses and images as the pod sees them
     CHECK(comes_true([] { return !found_by("pod-provider", "--pod shop/till").empty(); }));
     shell("touch /tmp/image/etc/librxe-rdmav34.so");
     CHECK(found_by("pod-provider", "--pod shop/till") == "");
+    shell("rm /tmp/image/etc/librxe-rdmav34.so; mkdir /tmp/image/usr/lib64");
+    CHECK_FALSE(found_by("pod-provider", "--pod shop/till").empty());
+    shell("touch /tmp/image/usr/lib64/librxe-rdmav2.so"); // where old versions have it
+    CHECK(found_by("pod-provider", "--pod shop/till") == "");
     shell("pkill -x sleep; rm -r /tmp/image");
 }
 

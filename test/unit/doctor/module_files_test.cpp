@@ -61,7 +61,7 @@ TEST_CASE("a kernel without macvlan and ipvlan cannot make children, and the cur
     machine.make("etc");
     machine.write("etc/os-release", "ID=ubuntu\nID_LIKE=debian");
     const std::string found = machine.found_by("child-modules");
-    CHECK_THAT(found, Contains("`apt-get install linux-modules-extra-6.1.0`"));
+    CHECK_THAT(found, Contains("info |  | ") && Contains("`apt-get install linux-modules-extra-6.1.0`"));
     CHECK(is_documented("child-modules", "a kernel of Ubuntu without linux-modules-extra", found));
     SECTION("RHEL") {
         machine.write("etc/os-release", "ID=\"rhel\"");
@@ -79,6 +79,21 @@ TEST_CASE("a kernel without macvlan and ipvlan cannot make children, and the cur
         machine.inventory.devices.front().rdma.front().protocol = "ib";
         CHECK_THAT(machine.found_by("child-modules"), Contains(" has no module ib_ipoib: "));
     }
+    SECTION("a network of this node needs one") {
+        machine.make("etc/cni/net.d");
+        machine.write("etc/cni/net.d/10-macvlan.conflist", R"({"type": "macvlan", "master": "ens1"})"); // not rdmanet's
+        CHECK_THAT(machine.found_by("child-modules"), !Contains("warning"));
+        machine.write("etc/cni/net.d/20-roce.conflist", R"({"type": "rdmanet", "attach": "macvlan"})");
+        const std::string both = machine.found_by("child-modules");
+        CHECK_THAT(both, Contains("info |  | kernel 6.1.0 has no module ipvlan: "));
+        CHECK(is_documented("child-modules", "the same, and a network of macvlan children in a file",
+                            both.substr(0, both.find('\n') + 1)));
+    }
+    SECTION("a node without RDMA needs none") {
+        machine.inventory.rdma_system.reset();
+        CHECK(machine.found_by("child-modules").empty());
+        CHECK(machine.why_not("child-modules").empty());
+    }
     SECTION("without an index nothing is known") {
         machine.remove(kIndex);
         CHECK(machine.found_by("child-modules").empty());
@@ -91,12 +106,14 @@ TEST_CASE("a module's file of another build than the module that runs is a warni
     CHECK(machine.found_by("stale-modules").empty());
     machine.put(BuildMachine::kFile, module_with("build two"));
     CHECK_THAT(machine.found_by("stale-modules"),
-               Contains("warning |  | mlx5_ib on disk is of another build than the one that runs") &&
-                   Contains("reboot"));
+               Contains("warning |  | the file of mlx5_ib is not the build that is loaded") &&
+                   Contains("`dracut -f` or `update-initramfs -u`") && Contains("then reboot"));
     SECTION("a compressed file is not compared") {
-        machine.put(BuildMachine::kFile, "\xfd"
-                                         "7zXZ");
+        machine.write(kIndex, "updates/mlx5-ib.ko.xz:");
+        machine.put(std::string(BuildMachine::kFile) + ".xz", "\xfd"
+                                                              "7zXZ");
         CHECK(machine.found_by("stale-modules").empty());
+        CHECK_THAT(machine.why_not("stale-modules"), Contains("modules are compressed"));
     }
     SECTION("a module that is not loaded has no other build") {
         machine.remove("sys/module/mlx5_ib");

@@ -21,10 +21,9 @@ public:
         boot(std::chrono::hours(-1));
     }
 
-    /// The node has booted that long after the file was written.
+    /// The node has booted that long after the file was written. Nobody can set the time of that.
     void boot(std::chrono::seconds after) const {
-        using std::chrono::file_clock;
-        const auto written = file_clock::to_sys(fs::last_write_time(root() + '/' + kOptions)) + after;
+        const auto written = std::chrono::system_clock::now() + after;
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(written.time_since_epoch()).count();
         write("proc/stat", "cpu 1 2 3\nbtime " + std::to_string(seconds) + "\nprocesses 7");
     }
@@ -71,6 +70,11 @@ TEST_CASE("an option in a file that is older than the boot was not in the initra
         machine.write("etc/os-release", "ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"");
         CHECK_THAT(machine.found_by("mode-at-boot"), Contains(" | `dracut -f`, then reboot"));
     }
+    SECTION("a file that was copied with its time is younger than it seems") {
+        machine.boot(std::chrono::hours(-1));
+        fs::last_write_time(machine.root() + '/' + kOptions, fs::file_time_type::clock::now() - std::chrono::hours(48));
+        CHECK_THAT(machine.found_by("mode-at-boot"), Contains("will be exclusive after the next boot"));
+    }
     SECTION("the mode is as the file says") {
         machine.inventory.rdma_system->netns_mode = RdmaNetnsMode::exclusive;
         CHECK(machine.found_by("mode-at-boot").empty());
@@ -82,6 +86,30 @@ TEST_CASE("an option in a file that is older than the boot was not in the initra
     SECTION("the last option counts") {
         machine.write("etc/modprobe.d/last.conf", "options ib_core netns_mode=1 recv_queue_size=512");
         CHECK(machine.found_by("mode-at-boot").empty());
+    }
+}
+
+TEST_CASE("options in files do not apply to a kernel with ib_core in it") {
+    OptionMachine machine;
+    machine.write("lib/modules/6.1.0/modules.builtin", "kernel/drivers/infiniband/core/ib_core.ko");
+    const std::string found = machine.found_by("mode-at-boot");
+    CHECK_THAT(found, Contains("warning |  | ") && Contains("add ib_core.netns_mode=0 to the kernel's command line"));
+    CHECK(is_documented("mode-at-boot", "netns_mode=0 in a file, and ib_core is part of the kernel", found));
+    SECTION("somebody has set the mode") {
+        machine.inventory.rdma_system->netns_mode = RdmaNetnsMode::exclusive;
+        CHECK_THAT(machine.found_by("mode-at-boot"),
+                   Contains("exclusive now, and will be shared") && Contains("/etc/modprobe.d does not apply"));
+        machine.write("proc/cmdline", "ib_core.netns_mode=0");
+        CHECK(machine.found_by("mode-at-boot").empty());
+    }
+    SECTION("no file has an option") {
+        machine.remove(kOptions);
+        CHECK(machine.found_by("mode-at-boot").empty());
+    }
+    SECTION("the option is on the command line, and somebody has set the mode") {
+        machine.write("proc/cmdline", "ib_core.netns_mode=0");
+        CHECK_THAT(machine.found_by("mode-at-boot"),
+                   Contains("will be exclusive after the next boot") && Contains("remove ib_core.netns_mode=0"));
     }
 }
 

@@ -1,4 +1,4 @@
-// Firmware that allows no VFs, or allows some that nobody created.
+// NICs that can have no VFs, or some that nobody or nothing created.
 #include "machine.hpp"
 
 namespace rdmanet::doctor {
@@ -20,18 +20,59 @@ public:
 
 } // namespace
 
-TEST_CASE("firmware without SR-IOV keeps a node in mode exclusive from having VFs") {
+TEST_CASE("a NIC without the SR-IOV capability keeps a node in mode exclusive from having VFs") {
     Exclusive machine;
-    CHECK(machine.found_by("vf-count").empty()); // a function that cannot have VFs, or a virtual machine
-    machine.allow_vfs("0");
-    const std::string found = machine.found_by("vf-count");
+    const std::string found = machine.found_by("vf-count"); // firmware with SRIOV_EN=0: the kernel makes no file
     CHECK_THAT(found, Contains("info | 0000:3b:00.0 | ") &&
                           Contains("`mlxconfig -d 0000:3b:00.0 set SRIOV_EN=1 NUM_OF_VFS=8`"));
     CHECK(is_documented("vf-count", "firmware with SR-IOV off", found));
-    machine.nic().vendor = 0x14e4;
-    CHECK_THAT(machine.found_by("vf-count"), Contains("the vendor's tool") && !Contains("mlxconfig"));
-    machine.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::shared;
+    SECTION("the driver allows none") {
+        machine.allow_vfs("0");
+    }
+    SECTION("another vendor, whose functions may not be able to have VFs") {
+        machine.nic().vendor = 0x14e4;
+    }
+    SECTION("a VF") {
+        machine.nic().pf = base::PciAddress::parse("0000:3b:00.7");
+    }
+    SECTION("another PF has VFs") {
+        machine.inventory.devices.push_back(machine.inventory.devices.front());
+        machine.inventory.devices.back().pci->vfs = 2;
+    }
+    SECTION("a virtual machine") {
+        machine.make("proc");
+        // of many processors: more than files of the host may have elsewhere
+        machine.write("proc/cpuinfo",
+                      "processor : 0\nflags\t\t: fpu rdtscp hypervisor lm\n" + std::string(300'000, '\n'));
+    }
+    SECTION("mode shared") {
+        machine.inventory.rdma_system->netns_mode = kernel::RdmaNetnsMode::shared;
+    }
     CHECK(machine.found_by("vf-count").empty());
+}
+
+TEST_CASE("a processor without a hypervisor is that of a real machine") {
+    const Exclusive machine;
+    machine.make("proc");
+    machine.write("proc/cpuinfo", "model name : hypervisor\nflags\t\t: fpu rdtscp lm");
+    CHECK_FALSE(machine.found_by("vf-count").empty());
+}
+
+TEST_CASE("VFs that the kernel could not create are a warning until they are there") {
+    Machine machine;
+    machine.make("dev");
+    const auto log = [&](const std::string& address) {
+        machine.write("dev/kmsg", "4,7,1000,-;mlx5_core " + address + ": not enough MMIO resources for SR-IOV");
+    };
+    log("0000:3b:00.0");
+    CHECK_THAT(machine.found_by("vf-room"), Contains("warning | 0000:3b:00.0 | ") && Contains("or create fewer VFs"));
+    SECTION("a later attempt has created some") {
+        machine.nic().vfs = 2;
+    }
+    SECTION("a function that is no NIC") {
+        log("0000:01:00.0");
+    }
+    CHECK(machine.found_by("vf-room").empty());
 }
 
 TEST_CASE("VFs that nobody created are worth knowing only if no PF has some") {
@@ -42,10 +83,13 @@ TEST_CASE("VFs that nobody created are worth knowing only if no PF has some") {
     machine.inventory.devices.push_back(machine.inventory.devices.front());
     machine.inventory.devices.back().address = second;
     machine.inventory.devices.back().pci->address = second;
+    machine.make("sys/bus/pci/devices/0000:af:00.0");
+    machine.write("sys/bus/pci/devices/0000:af:00.0/sriov_totalvfs", "8");
     CHECK(machine.found_by("vf-count") ==
           "info | 0000:3b:00.0 | no PF of this node has VFs, although its RDMA mode is exclusive; the firmware of this "
           "one allows 8 | "
-          "`echo 8 >/sys/bus/pci/devices/0000:3b:00.0/sriov_numvfs`, and at each boot\n");
+          "`echo N >/sys/bus/pci/devices/0000:3b:00.0/sriov_numvfs`, and at each boot; N is the number of pods that "
+          "run at once, up to 8; nothing, if pods get whole PFs\n");
     machine.inventory.devices.back().pci->vfs = 2;
     CHECK(machine.found_by("vf-count").empty());
 }
