@@ -46,7 +46,7 @@ int explain(const std::vector<std::string>& words) {
 }
 
 /// As kubectl takes it: a namespace beside the name, or in front of it.
-std::string pod_of(const DoctorOptions& options) {
+std::string asked_pod(const DoctorOptions& options) {
     if (options.name_space.empty()) return options.pod;
     if (options.pod.find('/') != std::string::npos)
         throw base::Error(fmt::format("--namespace {}: expected the pod's name alone in --pod, found {}",
@@ -55,7 +55,7 @@ std::string pod_of(const DoctorOptions& options) {
 }
 
 doctor::Report look(const DoctorOptions& options) {
-    const std::string pod = pod_of(options);
+    const std::string pod = asked_pod(options);
     const attach::Node node(fmt::format("{}{}", options.root, options.state_directory),
                             base::Logger(base::LogLevel::warning));
     const auto inventory = inventory::read_inventory({.root = options.root,

@@ -15,7 +15,7 @@ namespace {
 
 using kernel::RdmaNetnsMode;
 
-std::string_view mode_name(RdmaNetnsMode mode) {
+std::string_view netns_mode_name(RdmaNetnsMode mode) {
     return mode == RdmaNetnsMode::shared ? "shared" : "exclusive";
 }
 
@@ -92,10 +92,10 @@ void report_initramfs(const Context& context, const ModeOption& option, RdmaNetn
         "",
         fmt::format("rdma netns mode is {}, although netns_mode={} in {} is older than this boot: ib_core was "
                     "loaded from the initramfs, without the option",
-                    mode_name(mode), option.value, option.file),
+                    netns_mode_name(mode), option.value, option.file),
         fmt::format("{}, then reboot. If somebody only changed the mode by hand: `rdma system set netns {}` "
                     "before any pod starts",
-                    initramfs_command(distribution_of(context)), mode_name(option.mode)));
+                    initramfs_command(distribution_of(context)), netns_mode_name(option.mode)));
 }
 
 void check_mode_at_boot(const Context& context, Findings& found) {
@@ -107,8 +107,8 @@ void check_mode_at_boot(const Context& context, Findings& found) {
     if (!option.file.empty() && is_older_than_boot(context, option.file))
         return report_initramfs(context, option, *mode, found);
     found.warning("",
-                  fmt::format("rdma netns mode is {} now, and will be {} after the next boot", mode_name(*mode),
-                              mode_name(option.mode)),
+                  fmt::format("rdma netns mode is {} now, and will be {} after the next boot", netns_mode_name(*mode),
+                              netns_mode_name(option.mode)),
                   *mode == RdmaNetnsMode::exclusive
                       ? "write \"options ib_core netns_mode=0\" to /etc/modprobe.d/ib_core.conf"
                       : "remove netns_mode=0 from /etc/modprobe.d and from the kernel's command line, or set the mode: "
