@@ -1,12 +1,12 @@
 // The configurations of device plugins that run here, and the devices that this node has for them.
 #include "checks.hpp"
 #include "files.hpp"
+#include "lists.hpp"
 #include "processes.hpp"
 #include "selectors.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -104,7 +104,7 @@ std::optional<Exclusion> exclusion_of(const Context& context, Devices devices, c
     return std::nullopt;
 }
 
-/// That of the first choice if all choices exclude all devices.
+/// The exclusion by the first choice, if all choices exclude all devices.
 std::optional<Exclusion> exclusion_of(const Context& context, const Devices& candidates, const Pool& pool) {
     std::optional<Exclusion> first;
     for (const auto& selectors : pool.choices) {
@@ -128,16 +128,6 @@ bool has_renamed(const Exclusion& exclusion, const std::vector<std::string>& pre
         return std::any_of(present.begin(), present.end(),
                            [&](const std::string& other) { return is_renamed(value, other); });
     });
-}
-
-std::string list_of(std::vector<std::string> values) {
-    constexpr std::size_t kMost = 8;
-    if (values.size() > kMost) {
-        const std::size_t more = values.size() - kMost;
-        values.resize(kMost);
-        values.push_back(fmt::format("and {} more", more));
-    }
-    return base::join(values);
 }
 
 std::string reason_of(const Exclusion& exclusion, const std::vector<std::string>& present) {
@@ -165,7 +155,9 @@ void report(const Context& context, const Plugin& plugin, const Empty& empty, bo
         found.warning("", what, cure);
 }
 
+/// A process can take any name and file, so what it can say is limited.
 void check_plugin(const Context& context, const Plugin& plugin, const std::string& process, Findings& found) {
+    constexpr std::size_t kMost = 8;
     const Devices candidates = list_candidates(plugin.kind, context);
     if (candidates.empty()) return;
     const auto pools = pools_of(plugin, process);
@@ -173,17 +165,30 @@ void check_plugin(const Context& context, const Plugin& plugin, const std::strin
     for (const Pool& pool : pools)
         if (auto exclusion = exclusion_of(context, candidates, pool))
             empty.push_back({.pool = &pool, .exclusion = std::move(*exclusion)});
-    for (const Empty& each : empty) report(context, plugin, each, empty.size() < pools.size(), found);
+    for (std::size_t number = 0; number < std::min(empty.size(), kMost); ++number)
+        report(context, plugin, empty[number], empty.size() < pools.size(), found);
+    if (empty.size() > kMost)
+        found.info(
+            "",
+            fmt::format("{} more resources of {} have no device on this node", empty.size() - kMost, plugin.program),
+            fmt::format("`tr '\\0' ' ' <{}/cmdline` shows which file the plugin reads", process));
 }
 
+/// The plugins run as root of the host. A process of another user with such a name is none of them.
 void check_device_plugins(const Context& context, Findings& found) {
     bool any = false;
+    std::string trouble; // the first one, which must not hide the other plugins
     for (const std::string& process : list_processes(context)) {
         const Plugin* plugin = plugin_of(process);
-        if (plugin == nullptr) continue;
+        if (plugin == nullptr || is_not_root(context, process)) continue;
         any = true;
-        check_plugin(context, *plugin, process, found);
+        try {
+            check_plugin(context, *plugin, process, found);
+        } catch (const base::Error& error) {
+            if (trouble.empty()) trouble = error.what();
+        }
     }
+    if (!trouble.empty()) throw base::Error(trouble);
     if (!any) throw base::Error(fmt::format("neither {} nor {} runs here", kPlugins[0].program, kPlugins[1].program));
 }
 

@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <string>
+
 namespace rdmanet::doctor {
 namespace {
 
@@ -110,6 +113,39 @@ TEST_CASE("the RDMA shared device plugin leaves functions without RDMA out") {
     node.inventory.devices.front().net.front().place = 1; // in a pod it has another name
     CHECK(node.says_of_shared(R"({"ifNames": ["ens7"]})").empty());
     CHECK(node.says_of(R"({"pfNames": ["ens7"]})").empty());
+}
+
+TEST_CASE("a process that only has a device plugin's name does not keep the doctor from the plugin") {
+    PluginMachine node;
+    node.set_sriov(R"({"resourceName": "x", "selectors": {"vendors": ["1"]}})");
+    node.make("proc/1/ns");
+    node.make("proc/5/ns"); // it comes before the plugin
+    node.write("proc/5/comm", "sriovdp");
+    fs::create_symlink("user:[1]", node.root() + "/proc/1/ns/user");
+    fs::create_symlink("user:[1]", node.root() + "/proc/5/ns/user");
+    CHECK_THAT(node.says(), Contains("resource x of sriovdp"));
+    CHECK_THAT(node.why_not("device-plugins"), Contains("sriovdp has no file /etc/pcidp/config.json"));
+    node.write("proc/5/status", "Name:\tsriovdp\nUid:\t65534\t65534\t65534\t65534");
+    CHECK_THAT(node.says(), Contains("resource x of sriovdp"));
+    CHECK(node.why_not("device-plugins").empty());
+    node.write("proc/5/status", "Name:\tsriovdp\nUid:\t0\t0\t0\t0");
+    CHECK(!node.why_not("device-plugins").empty());
+    node.remove("proc/5/ns/user");
+    fs::create_symlink("user:[2]", node.root() + "/proc/5/ns/user"); // root of a user namespace
+    CHECK(node.why_not("device-plugins").empty());
+}
+
+TEST_CASE("a device plugin's file with many resources for other nodes gives few findings") {
+    PluginMachine node;
+    std::string resources;
+    for (int number = 0; number < 100; ++number)
+        resources += (number == 0 ? "" : ", ") + (R"({"resourceName": "r)" + std::to_string(number)) +
+                     R"(", "selectors": {"vendors": ["8086"]}})";
+    node.set_sriov(resources);
+    const std::string found = node.says();
+    CHECK(std::count(found.begin(), found.end(), '\n') == 9);
+    CHECK(is_documented("device-plugins", "a file with 100 resources for other nodes",
+                        found.substr(found.find("info | "))));
 }
 
 TEST_CASE("the file of a device plugin is that of its option, in its image") {
