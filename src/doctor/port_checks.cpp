@@ -29,8 +29,8 @@ std::optional<unsigned> find_lossy_neighbour(const kernel::FlowControl& flow, un
 /// The buffer of each priority, after the cures that were given.
 using Plan = std::array<std::uint8_t, kernel::kPriorities>;
 
-/// The priority's own buffer if it shares it with no other, or else a free one. The seven other priorities leave at least
-/// one of the eight free. Buffer 0 is the last choice: drivers use it for priorities that nobody has configured.
+/// The priority's own buffer if it shares it with no other, or else a free one. The seven other priorities leave at
+/// least one of the eight free. Buffer 0 is the last choice: drivers use it for priorities that nobody has configured.
 unsigned find_free_buffer(const Plan& plan, unsigned priority) {
     constexpr unsigned kBuffers = kernel::kPriorities;
     const auto is_free = [&](unsigned buffer) {

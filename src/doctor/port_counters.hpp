@@ -45,8 +45,8 @@ struct PortTrouble {
     Severity severity = Severity::warning;
 };
 /// `growth` is that of `interface` in `period`. Bit P of `pfc`: PFC is on for priority P. Pauses of less than 5 % are
-/// normal with PFC, and so are less than 1000 frames in a second. Less than 100 lost packets in a second are no warning:
-/// TCP's bursts lose some.
+/// normal with PFC, and so are less than 1000 frames in a second. Less than 100 lost packets in a second are no
+/// warning: TCP's bursts lose some.
 [[nodiscard]] std::vector<PortTrouble> judge(const std::vector<PortCounter>& growth, std::chrono::milliseconds period,
                                              const std::string& interface, unsigned pfc);
 
