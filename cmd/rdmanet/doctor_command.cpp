@@ -46,7 +46,7 @@ int explain(const std::vector<std::string>& words) {
 }
 
 /// As kubectl takes it: a namespace beside the name, or in front of it.
-std::string pod_of(const DoctorOptions& options) {
+std::string asked_pod(const DoctorOptions& options) {
     if (options.name_space.empty()) return options.pod;
     if (options.pod.find('/') != std::string::npos)
         throw base::Error(fmt::format("--namespace {}: expected the pod's name alone in --pod, found {}",
@@ -55,7 +55,7 @@ std::string pod_of(const DoctorOptions& options) {
 }
 
 doctor::Report look(const DoctorOptions& options) {
-    const std::string pod = pod_of(options);
+    const std::string pod = asked_pod(options);
     const attach::Node node(fmt::format("{}{}", options.root, options.state_directory),
                             base::Logger(base::LogLevel::warning));
     const auto inventory = inventory::read_inventory({.root = options.root,
@@ -65,14 +65,10 @@ doctor::Report look(const DoctorOptions& options) {
     return doctor::examine(inventory, node, {.root = options.root, .pod = pod, .kubeconfig = options.kubeconfig});
 }
 
-/// For a person who waits: the first failure, if it is another one than before. A report in a file has no such lines.
-void tell_progress(const doctor::Report& report, std::string& before) {
-    const auto failure = std::find_if(report.findings.begin(), report.findings.end(), [](const doctor::Finding& each) {
-        return each.severity == doctor::Severity::failure;
-    });
-    if (failure == report.findings.end() || ::isatty(STDERR_FILENO) == 0) return;
-    std::string text =
-        fmt::format("waiting until this failure ends: {} {}: {}", failure->check, failure->subject, failure->what);
+/// For a person who waits, if it is another finding than before. A report in a file has no such lines.
+void tell_progress(const doctor::Finding& finding, std::string& before) {
+    if (::isatty(STDERR_FILENO) == 0) return;
+    std::string text = fmt::format("waiting until this ends: {} {}: {}", finding.check, finding.subject, finding.what);
     if (text == before) return;
     base::write_all(STDERR_FILENO, fmt::format("{}\n", ops::printable(text)), "standard error");
     before = std::move(text);
@@ -84,8 +80,9 @@ doctor::Report look_until_well(const DoctorOptions& options) {
     std::string told;
     for (;;) {
         doctor::Report report = look(options);
-        if (report.worst() != doctor::Severity::failure || deadline.passed()) return report;
-        tell_progress(report, told);
+        const doctor::Finding* finding = report.first_to_wait_for();
+        if (finding == nullptr || deadline.passed()) return report;
+        tell_progress(*finding, told);
         std::this_thread::sleep_for(std::min(kPause, deadline.remaining()));
     }
 }

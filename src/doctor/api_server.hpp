@@ -21,9 +21,9 @@ public:
     /// and of rdmanet are tried in turn, because each may do what the other may not.
     ApiServer(std::string root, std::string kubeconfig) : root_(std::move(root)), kubeconfig_(std::move(kubeconfig)) {}
 
-    /// An object, or a list; nullopt if the server does not have it. Asks once for each path. Waits for a server for one and a half seconds at
-    /// most, and asks one that said nothing, or failed, only once. Throws base::Error: there is no kubeconfig, no server
-    /// gives an answer that helps, or it refuses.
+    /// An object, or a list; nullopt if the server does not have it. Asks once for each path. Waits for a server for
+    /// one and a half seconds at most, and asks one that said nothing, or failed, only once. Throws base::Error: there
+    /// is no kubeconfig, no server gives an answer that helps, or it refuses.
     [[nodiscard]] std::optional<json::Document> get(const std::string& path);
 
     enum class Trouble : std::uint8_t {

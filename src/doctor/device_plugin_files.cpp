@@ -1,12 +1,12 @@
 // The configurations of device plugins that run here, and the devices that this node has for them.
 #include "checks.hpp"
+#include "lists.hpp"
 #include "node_programs.hpp"
 #include "processes.hpp"
 #include "selectors.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -49,13 +49,16 @@ std::string text_in_image(const std::string& process, const std::string& file) {
     return *text;
 }
 
-std::vector<Pool> pools_of(const Plugin& plugin, const std::string& process) {
+/// A finding if the plugin cannot understand its file either.
+std::vector<Pool> pools_of(const Plugin& plugin, const std::string& process, Findings& found) {
     const std::string file = option_of(process, {"config-file"}).value_or(std::string(plugin.file));
     const std::string text = text_in_image(process, file);
     try {
         return list_pools(plugin.kind, text);
     } catch (const base::Error& error) {
-        throw base::Error(fmt::format("{}: {}", file, error.what()));
+        found.warning("", fmt::format("{} cannot read its file {}: {}", plugin.program, file, error.what()),
+                      "correct it in the plugin's ConfigMap, then delete the plugin's pod of this node");
+        return {};
     }
 }
 
@@ -102,16 +105,6 @@ bool has_renamed(const Exclusion& exclusion, const std::vector<std::string>& pre
     });
 }
 
-std::string list_of(std::vector<std::string> values) {
-    constexpr std::size_t kMost = 8;
-    if (values.size() > kMost) {
-        const std::size_t more = values.size() - kMost;
-        values.resize(kMost);
-        values.push_back(fmt::format("and {} more", more));
-    }
-    return base::join(values);
-}
-
 std::string reason_of(const Exclusion& exclusion, const std::vector<std::string>& present) {
     if (exclusion.selector.trait == Trait::rdma) return "none of its devices has RDMA here";
     return fmt::format("{} {}: this node has {}", exclusion.selector.key, list_of(exclusion.selector.values),
@@ -138,23 +131,26 @@ void report(const Context& context, const Plugin& plugin, const Empty& empty, bo
         found.warning("", what, cure);
 }
 
+/// A process can take any name and file, so what it can say is limited.
 void check_plugin(const Context& context, const Plugin& plugin, const std::string& process, Findings& found) {
+    constexpr std::size_t kMost = 8;
     const Devices candidates = list_candidates(plugin.kind, context);
     if (candidates.empty()) return;
-    const auto pools = pools_of(plugin, process);
+    const auto pools = pools_of(plugin, process, found);
     std::vector<Empty> empty;
     for (const Pool& pool : pools)
         if (auto exclusion = exclusion_of(context, candidates, pool))
             empty.push_back({.pool = &pool, .exclusion = std::move(*exclusion)});
-    // Whoever writes the file decides how many resources it has.
-    constexpr std::size_t kMost = 16;
     for (std::size_t number = 0; number < std::min(kMost, empty.size()); ++number)
         report(context, plugin, empty[number], empty.size() < pools.size(), found);
     if (empty.size() > kMost)
-        found.info("", fmt::format("{} has {} more resources without a device on this node", plugin.program,
-                                   empty.size() - kMost));
+        found.info(
+            "",
+            fmt::format("{} more resources of {} have no device on this node", empty.size() - kMost, plugin.program),
+            fmt::format("`tr '\\0' ' ' <{}/cmdline` shows which file the plugin reads", process));
 }
 
+/// The plugins run as root of the host. A process of another user with such a name is none of them.
 void check_device_plugins(const Context& context, Findings& found) {
     std::vector<std::string> processes;
     for (const std::string& process : list_processes(context))

@@ -10,6 +10,8 @@
 #include <rdmanet/base/error.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 namespace rdmanet::doctor {
 namespace {
@@ -118,6 +120,15 @@ std::vector<CheckInfo> list_checks() {
     for (const auto& layer : all_layers())
         for (const Check& check : layer) all.push_back(check.info);
     return all;
+}
+
+const Finding* Report::first_to_wait_for() const {
+    constexpr std::string_view kOfBoot[] = {"driver", "core-modules", "parent-up"};
+    const auto first = std::find_if(findings.begin(), findings.end(), [&](const Finding& each) {
+        return each.severity == Severity::failure ||
+               std::find(std::begin(kOfBoot), std::end(kOfBoot), each.check) != std::end(kOfBoot);
+    });
+    return first == findings.end() ? nullptr : &*first;
 }
 
 Severity Report::worst() const {

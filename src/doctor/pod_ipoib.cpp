@@ -1,6 +1,7 @@
 // IPoIB interfaces of one pod: their broadcast group, partition, mode and MTU.
 #include "checks.hpp"
 #include "pod_view.hpp"
+#include "subnet_manager.hpp"
 
 #include <rdmanet/base/text.hpp>
 
@@ -11,7 +12,7 @@ using inventory::Interface;
 using inventory::RdmaPort;
 using kernel::IpoibMode;
 
-std::string_view mode_name(IpoibMode mode) {
+std::string_view ipoib_mode_name(IpoibMode mode) {
     return mode == IpoibMode::connected ? "connected" : "datagram";
 }
 
@@ -40,8 +41,7 @@ Cause cause_of_silence(const Context& context, const Interface& interface) {
     if (port == nullptr || port->state == kernel::PortState::active) return cause_in_partition(interface);
     const std::string where = fmt::format("{} is {}", port_name(interface), port->state);
     if (port->physical_state == "LinkUp")
-        return {fmt::format("{}, because no subnet manager has configured it", where),
-                "start a subnet manager in the fabric, for example opensm, or look into the log of the one that runs"};
+        return {fmt::format("{}, because {}", where, kNoSubnetManager), kSubnetManagerCure};
     return {fmt::format("{}, physical state {}", where, port->physical_state),
             "check the cable, and the VF's link state"};
 }
@@ -77,7 +77,7 @@ void check_mode_and_mtu(const Interface& interface, const std::string& subject, 
         found.info(subject,
                    fmt::format("its mode is {}, and that of its parent {} is {}: packets above 4092 bytes reach only "
                                "interfaces in mode connected",
-                               mode_name(*interface.ipoib_mode), interface.parent, mode_name(parent.mode)),
+                               ipoib_mode_name(*interface.ipoib_mode), interface.parent, ipoib_mode_name(parent.mode)),
                    "set one \"mode\" for all networks of the partition");
     else if (parent.mode == IpoibMode::datagram && interface.net.mtu > parent.mtu)
         found.warning(

@@ -1,5 +1,6 @@
 // How packets of one pod leave it: GID indexes and routes.
 #include "checks.hpp"
+#include "lists.hpp"
 #include "pod_view.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -16,7 +17,7 @@ using base::IpAddress;
 using base::IpPrefix;
 using inventory::Interface;
 
-/// Of the address with RoCE v2 that programs choose: an IPv4 one if there is any. nullopt for InfiniBand.
+/// The GID index that programs choose: that of a RoCE v2 address, IPv4 if there is one. nullopt for InfiniBand.
 std::optional<unsigned> gid_index_of(const Interface& interface) {
     std::optional<kernel::GidEntry> best;
     for (const kernel::GidEntry& gid : interface.gids)
@@ -24,16 +25,6 @@ std::optional<unsigned> gid_index_of(const Interface& interface) {
             (!best || (gid.address.is_v4() && !best->address.is_v4())))
             best = gid;
     return best ? std::optional(best->index) : std::nullopt;
-}
-
-/// "3, 7", or with more than four "3, 5, 7, 9, ..."
-std::string listed(const std::set<unsigned>& indexes) {
-    constexpr std::size_t kMost = 4;
-    std::vector<std::string> texts;
-    for (const unsigned index : indexes)
-        if (texts.size() < kMost) texts.push_back(std::to_string(index));
-    if (indexes.size() > kMost) texts.emplace_back("...");
-    return base::join(texts);
 }
 
 /// A job often sets one NCCL_IB_GID_INDEX for all its pods. The default of NCCL's two variables, RoCE v2 and IPv4, is
@@ -49,7 +40,7 @@ void check_gid_index(const Context& context, Findings& found) {
         if (others.empty()) return;
         found.info(subject,
                    fmt::format("its GID index is {}, and other pods of network \"{}\" here have others: {}", *own,
-                               interface.network, listed(others)),
+                               interface.network, list_of(others)),
                    "do not set one NCCL_IB_GID_INDEX for all pods of a job: NCCL 2.21 and later choose by themselves "
                    "(NCCL_IB_ROCE_VERSION_NUM=2, and NCCL_IB_ADDR_FAMILY=AF_INET6 for IPv6)");
     });

@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
 namespace rdmanet::doctor {
@@ -28,18 +29,23 @@ void check_pod_files(const Context& context, Findings& found) {
     });
 }
 
+bool is_vf(const inventory::Device& device) {
+    return device.pci && device.pci->pf;
+}
+
 bool has_infiniband_port(const inventory::RdmaDevice& device) {
     return std::any_of(device.ports.begin(), device.ports.end(),
                        [](const inventory::RdmaPort& port) { return port.link_layer == "InfiniBand"; });
 }
 
 /// "umad0" lets a program send what subnet managers send, and "issm0" makes the port look like one (user_mad.rst).
-/// Ethernet ports have no subnet management.
+/// Ethernet ports have no subnet management, nor have VFs unless firmware grants it (set_has_smi_cap(),
+/// drivers/infiniband/hw/mlx5/main.c).
 std::vector<std::string> management_files(const Context& context) {
     std::vector<std::string> files;
     for (const inventory::Device& device : context.inventory.devices)
         for (const inventory::RdmaDevice& rdma : device.rdma)
-            if (has_infiniband_port(rdma))
+            if (has_infiniband_port(rdma) && !is_vf(device))
                 std::copy_if(rdma.files.begin(), rdma.files.end(), std::back_inserter(files),
                              [](const std::string& file) { return !file.starts_with("uverbs"); });
     return files;
@@ -53,9 +59,8 @@ void check_management_files(const Context& context, Findings& found) {
                 found.info(pod_of(context).to_string(),
                            fmt::format("{} may open {}: the pod can manage the InfiniBand fabric",
                                        name_of_process(process), path),
-                           "the RDMA shared device plugin hands these files out by default, and RDMA does not need "
-                           "them: run the container as another user than root, or use a device plugin that leaves "
-                           "them out");
+                           "device plugins hand these files out with the device, and RDMA does not need them: run the "
+                           "container as another user than root, or give the pod a VF");
                 return;
             }
 }
@@ -79,20 +84,28 @@ void check_pod_memlock(const Context& context, Findings& found) {
     }
 }
 
+/// Bytes of /dev/shm in the process's image; 0 if it has none. A file system without blocks has no limit.
+std::uint64_t shared_memory_of(const std::string& process) {
+    struct statvfs status {};
+    const base::UniqueFd directory = open_in_image(process, "/dev/shm");
+    if (!directory || ::fstatvfs(directory.get(), &status) != 0) return 0;
+    return status.f_blocks == 0 ? UINT64_MAX : static_cast<std::uint64_t>(status.f_blocks) * status.f_frsize;
+}
+
+/// Runtimes give each container its own /dev/shm. If one container has more, the others are sidecars.
 void check_pod_shm(const Context& context, Findings& found) {
     constexpr std::uint64_t kDefault = 64ULL << 20U; // of container runtimes
+    std::string small;
     for (const std::string& process : processes_of(context)) {
-        struct statvfs status {};
-        const base::UniqueFd directory = open_in_image(process, "/dev/shm");
-        if (!directory || ::fstatvfs(directory.get(), &status) != 0) continue;
-        // A file system without blocks has no limit. Runtimes give the container "pause" another one than the others.
-        if (status.f_blocks == 0 || program_of(process) == "pause") continue;
-        if (static_cast<std::uint64_t>(status.f_blocks) * status.f_frsize > kDefault) continue;
-        found.info(pod_of(context).to_string(),
-                   fmt::format("/dev/shm of {} has 64 MiB or less, and NCCL needs more", name_of_process(process)),
-                   "mount an emptyDir with \"medium\": \"Memory\" on /dev/shm");
-        return;
+        if (program_of(process) == "pause") continue;
+        const std::uint64_t size = shared_memory_of(process);
+        if (size > kDefault) return;
+        if (size != 0 && small.empty()) small = process;
     }
+    if (!small.empty())
+        found.info(pod_of(context).to_string(),
+                   fmt::format("/dev/shm of {} has 64 MiB or less, and NCCL needs more", name_of_process(small)),
+                   "mount an emptyDir with \"medium\": \"Memory\" on /dev/shm");
 }
 
 constexpr Check kPodProgramChecks[] = {

@@ -12,6 +12,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace rdmanet::doctor {
 namespace {
@@ -54,40 +61,75 @@ std::vector<std::string> libraries_for(const Context& context, const Interface& 
     return names;
 }
 
-/// Without names, every provider counts.
-bool is_one_of(const std::vector<std::string>& libraries, std::string_view name) {
-    if (!name.ends_with(".so")) return false;
-    if (libraries.empty()) return name.starts_with("lib") && name.find("-rdmav") != std::string_view::npos;
-    return std::any_of(libraries.begin(), libraries.end(),
-                       [&](const std::string& library) { return name.starts_with(library); });
+/// The providers that libibverbs of an image can load.
+struct Providers {
+    std::vector<std::string> names; // "libmlx5-rdmav34.so"
+    bool has_path = false;          // the configuration names one by its path, which is not looked for
+
+    /// `libraries` as from libraries_for().
+    [[nodiscard]] bool has_any_of(const std::vector<std::string>& libraries) const {
+        return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+            return std::any_of(libraries.begin(), libraries.end(),
+                               [&](const std::string& library) { return name.starts_with(library); });
+        });
+    }
+};
+
+/// Throws base::Error if a directory has too many names: an image can have millions of them.
+void read_directories(const std::string& process, Providers& providers) {
+    std::size_t left = 20'000;
+    for (const std::string_view directory : kLibraries)
+        for (const std::string& place : {std::string(directory), fmt::format("{}/libibverbs", directory)}) {
+            const std::vector<std::string> names = names_in_image(process, place, left);
+            left -= names.size();
+            std::copy_if(names.begin(), names.end(), std::back_inserter(providers.names), [](const std::string& name) {
+                return name.starts_with("lib") && name.find("-rdmav") != std::string::npos && name.ends_with(".so");
+            });
+        }
 }
 
-/// Besides its own directory, libibverbs loads from the system's directories (old versions have providers there), and
-/// from an absolute path in /etc/libibverbs.d (rdma-core, libibverbs/dynamic_driver.c).
-bool may_load(const std::string& process, const std::vector<std::string>& libraries) {
-    for (const std::string_view directory : kLibraries)
-        for (const std::string& place : {std::string(directory), fmt::format("{}/libibverbs", directory)})
-            for (const std::string& name : names_in_image(process, place))
-                if (is_one_of(libraries, name)) return true;
-    constexpr std::string_view kConfiguration = "/etc/libibverbs.d";
-    for (const std::string& name : names_in_image(process, std::string(kConfiguration))) {
-        const base::UniqueFd file = open_in_image(process, fmt::format("{}/{}", kConfiguration, name));
-        if (file && content_of(fmt::format("/proc/self/fd/{}", file.get())).find('/') != std::string::npos) return true;
+/// Whether a line is "driver /PATH": libibverbs adds "-rdmavN.so" to it.
+bool names_path(const std::string& line) {
+    constexpr std::string_view kKey = "driver";
+    constexpr const char* kBlanks = " \t";
+    const std::size_t begin = line.find_first_not_of(kBlanks);
+    if (begin == std::string::npos || line.compare(begin, kKey.size(), kKey) != 0) return false;
+    const std::size_t value = line.find_first_not_of(kBlanks, begin + kKey.size());
+    return value != std::string::npos && value > begin + kKey.size() && line[value] == '/';
+}
+
+void read_configuration(const std::string& process, Providers& providers) {
+    constexpr std::string_view kDirectory = "/etc/libibverbs.d";
+    constexpr std::size_t kMostFiles = 100;
+    for (const std::string& name : names_in_image(process, std::string(kDirectory), kMostFiles)) {
+        const base::UniqueFd file = open_in_image(process, fmt::format("{}/{}", kDirectory, name));
+        const auto lines = file ? lines_of(fmt::format("/proc/self/fd/{}", file.get())) : std::vector<std::string>();
+        providers.has_path = providers.has_path || std::any_of(lines.begin(), lines.end(), names_path);
     }
-    return false;
+}
+
+/// libibverbs loads providers from its own directory, from the system's directories (old versions have them there), and
+/// by a path in /etc/libibverbs.d (rdma-core, libibverbs/dynamic_driver.c).
+Providers providers_of(const std::string& process) {
+    Providers providers;
+    read_directories(process, providers);
+    read_configuration(process, providers);
+    return providers;
 }
 
 void check_image(const Context& context, const Interface& interface, const std::string& subject,
-                 const std::string& process, Findings& found) {
+                 const std::string& process, const Providers& providers, Findings& found) {
     constexpr const char* kCure = "install the package ibverbs-providers (Debian) or libibverbs (Fedora) in the image";
-    const std::vector<std::string> libraries = libraries_for(context, interface);
-    if (may_load(process, libraries)) return;
-    if (libraries.empty() || !may_load(process, {}))
+    if (providers.has_path) return;
+    if (providers.names.empty()) {
         found.failure(subject,
                       fmt::format("the image of {} has libibverbs without a provider, so it finds no device",
                                   name_of_process(process)),
                       kCure);
-    else
+        return;
+    }
+    const std::vector<std::string> libraries = libraries_for(context, interface);
+    if (!libraries.empty() && !providers.has_any_of(libraries))
         found.failure(
             subject,
             fmt::format("the image of {} has providers of libibverbs, but not that of {} ({}*.so), so it does "
@@ -102,9 +144,10 @@ void check_pod_provider(const Context& context, Findings& found) {
     const auto process = std::find_if(processes.begin(), processes.end(),
                                       [](const std::string& each) { return has_library(each, "libibverbs.so.1"); });
     if (process == processes.end()) return;
+    const Providers providers = providers_of(*process);
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
         if (!interface.rdma_device.empty() && !found.has_failed(subject))
-            check_image(context, interface, subject, *process, found);
+            check_image(context, interface, subject, *process, providers, found);
     });
 }
 

@@ -1,12 +1,13 @@
 #include "port_counters.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace rdmanet::doctor {
 namespace {
@@ -58,10 +59,16 @@ bool matches(std::string_view name, std::string_view pattern) {
     });
 }
 
-std::optional<PortEvent> event_of(std::string_view name) {
+std::optional<PortCounter> parse_counter(const kernel::Statistic& statistic) {
+    const std::string& name = statistic.name;
     const auto known = std::find_if(std::begin(kKnownCounters), std::end(kKnownCounters),
                                     [&](const KnownCounter& each) { return matches(name, each.name); });
-    return known == std::end(kKnownCounters) ? std::nullopt : std::optional(known->event);
+    if (known == std::end(kKnownCounters)) return std::nullopt;
+    PortCounter counter{.event = known->event, .name = name, .value = statistic.value};
+    const std::size_t digit = known->name.find('#');
+    if (known->event == PortEvent::discard && digit != std::string_view::npos)
+        counter.priority = static_cast<unsigned>(name[digit] - '0');
+    return counter;
 }
 
 constexpr std::string_view kSlowPeer =
@@ -107,9 +114,20 @@ std::optional<PortTrouble> judge(const PortCounter& growth, std::chrono::millise
                            .cure = std::string(kSlowHost)};
     case PortEvent::discard: break;
     }
-    return PortTrouble{.what = fmt::format("{} dropped {} received packets in the last {} ms ({})", interface,
-                                           growth.value, ms, growth.name),
-                       .cure = std::string(kLossyPort)};
+    return std::nullopt; // judge_loss()
+}
+
+PortTrouble judge_loss(const PortCounter& growth, std::chrono::milliseconds period, const std::string& interface,
+                       unsigned pfc) {
+    constexpr std::uint64_t kMany = 100; // in a second
+    const auto ms = static_cast<std::uint64_t>(std::max(period.count(), std::int64_t{1}));
+    PortTrouble trouble{.what = fmt::format("{} dropped {} received packets in the last {} ms ({})", interface,
+                                            growth.value, ms, growth.name),
+                        .cure = std::string(kLossyPort),
+                        .severity = growth.value * 1000 / ms < kMany ? Severity::info : Severity::warning};
+    if (growth.priority && pfc != 0 && (pfc >> *growth.priority & 1U) == 0)
+        trouble.what += fmt::format(": priority {} has no PFC, so RoCE may not be concerned", *growth.priority);
+    return trouble;
 }
 
 } // namespace
@@ -117,38 +135,44 @@ std::optional<PortTrouble> judge(const PortCounter& growth, std::chrono::millise
 std::vector<PortCounter> port_counters_of(const std::vector<kernel::Statistic>& statistics) {
     std::vector<PortCounter> counters;
     for (const kernel::Statistic& each : statistics)
-        if (const auto event = event_of(each.name))
-            counters.push_back({.event = *event, .name = each.name, .value = each.value});
+        if (auto counter = parse_counter(each)) counters.push_back(*std::move(counter));
     return counters;
 }
 
 std::vector<PortCounter> growth_of(const std::vector<PortCounter>& first, const std::vector<PortCounter>& second) {
-    std::map<PortEvent, PortCounter> growth;
+    std::map<std::pair<PortEvent, std::optional<unsigned>>, PortCounter> growth;
     for (const PortCounter& now : second) {
         const auto before =
             std::find_if(first.begin(), first.end(), [&](const PortCounter& each) { return each.name == now.name; });
         if (before == first.end() || now.value <= before->value) continue; // a reset of the driver clears counters
-        PortCounter& most = growth[now.event];
-        if (now.value - before->value > most.value)
-            most = {.event = now.event, .name = now.name, .value = now.value - before->value};
+        PortCounter& most = growth[{now.event, now.priority}];
+        if (now.value - before->value > most.value) {
+            most = now;
+            most.value -= before->value;
+        }
     }
     std::vector<PortCounter> all;
     all.reserve(growth.size());
-    for (auto& [event, counter] : growth) all.push_back(std::move(counter));
+    for (auto& [key, counter] : growth) all.push_back(std::move(counter));
     return all;
 }
 
 std::vector<PortTrouble> judge(const std::vector<PortCounter>& growth, std::chrono::milliseconds period,
-                               const std::string& interface) {
+                               const std::string& interface, unsigned pfc) {
     const auto grew = [&](PortEvent event) {
         return std::any_of(growth.begin(), growth.end(), [&](const PortCounter& each) { return each.event == event; });
     };
+    const bool has_priorities =
+        std::any_of(growth.begin(), growth.end(), [](const PortCounter& each) { return each.priority.has_value(); });
     std::vector<PortTrouble> troubles;
     for (const PortCounter& each : growth) {
         // How long says more than how often.
         if (each.event == PortEvent::pause_frame && grew(PortEvent::paused)) continue;
         if (each.event == PortEvent::sent_frame && grew(PortEvent::pausing)) continue;
-        if (auto trouble = judge(each, period, interface)) troubles.push_back(*std::move(trouble));
+        if (each.event != PortEvent::discard) {
+            if (auto trouble = judge(each, period, interface)) troubles.push_back(*std::move(trouble));
+        } else if (each.priority || !has_priorities) // rx_discards_phy counts those of all priorities
+            troubles.push_back(judge_loss(each, period, interface, pfc));
     }
     return troubles;
 }

@@ -1,10 +1,12 @@
 // Counters of an Ethernet port that show whether its traffic is paused, stalled or lost.
 #pragma once
 
+#include <rdmanet/doctor/doctor.hpp>
 #include <rdmanet/kernel/statistics.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,12 +27,14 @@ struct PortCounter {
     PortEvent event = PortEvent::paused;
     std::string name; // the driver's
     std::uint64_t value = 0;
+    std::optional<unsigned> priority{}; // of lost packets that are counted by priority
 };
 
-/// Those among a driver's statistics that are known.
+/// The known counters among a driver's statistics.
 [[nodiscard]] std::vector<PortCounter> port_counters_of(const std::vector<kernel::Statistic>& statistics);
 
-/// What grew between two samples, for each event the counter that grew most, in the order of PortEvent.
+/// What grew between two samples, for each event the counter that grew most, in the order of PortEvent. Losses that are
+/// counted by priority are kept apart.
 [[nodiscard]] std::vector<PortCounter> growth_of(const std::vector<PortCounter>& first,
                                                  const std::vector<PortCounter>& second);
 
@@ -38,10 +42,12 @@ struct PortCounter {
 struct PortTrouble {
     std::string what;
     std::string cure;
+    Severity severity = Severity::warning;
 };
-/// `growth` is that of `interface` in `period`. Pauses of less than 5 % are normal with PFC, and so are less than 1000
-/// frames in a second.
+/// `growth` is that of `interface` in `period`. Bit P of `pfc`: PFC is on for priority P. Pauses of less than 5 % are
+/// normal with PFC, and so are less than 1000 frames in a second. Less than 100 lost packets in a second are no
+/// warning: TCP's bursts lose some.
 [[nodiscard]] std::vector<PortTrouble> judge(const std::vector<PortCounter>& growth, std::chrono::milliseconds period,
-                                             const std::string& interface);
+                                             const std::string& interface, unsigned pfc);
 
 } // namespace rdmanet::doctor

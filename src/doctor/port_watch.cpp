@@ -4,6 +4,7 @@
 #include "host_socket.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/interface_name.hpp>
 #include <rdmanet/kernel/link.hpp>
 
 #include <algorithm>
@@ -35,16 +36,22 @@ std::optional<base::InterfaceName> find_name(kernel::Socket& route, const invent
 void PortWatch::begin() try {
     kernel::Socket route = open_on_host(inventory_, kernel::Protocol::route);
     const kernel::StatisticsReader reader = open_statistics_on_host(inventory_);
+    bool any = false;
     for (const inventory::Device& device : inventory_.devices)
         for (const inventory::NetDevice& net : device.net) {
             const auto name = is_port(device, net) ? find_name(route, net) : std::nullopt;
+            if (!name) continue;
+            any = true;
             const auto now = Clock::now();
-            auto counters = name ? port_counters_of(reader.list(*name)) : std::vector<PortCounter>();
+            auto counters = port_counters_of(reader.list(*name));
             if (!counters.empty())
-                ports_.push_back({.device = &device, .interface = *name, .counters = std::move(counters), .at = now});
+                ports_.push_back({.device = &device, .net = &net, .counters = std::move(counters), .at = now});
         }
-} catch (const base::Error&) {
+    why_not_ = any ? "no driver of an RDMA port counts pause frames" : "no PF with RDMA is up on the host";
+    if (!ports_.empty()) why_not_.clear();
+} catch (const base::Error& error) {
     ports_.clear();
+    why_not_ = error.what();
 }
 
 std::vector<PortWatch::Growth> PortWatch::list_growth() const {
@@ -54,13 +61,16 @@ std::vector<PortWatch::Growth> PortWatch::list_growth() const {
     });
     if (is_quiet) return {};
     std::this_thread::sleep_until(ports_.back().at + kPeriod);
+    kernel::Socket route = open_on_host(inventory_, kernel::Protocol::route);
     const kernel::StatisticsReader reader = open_statistics_on_host(inventory_);
     std::vector<Growth> all;
     for (const Port& port : ports_) {
+        const auto name = find_name(route, *port.net);
+        if (!name) continue;
         const auto now = Clock::now();
         all.push_back({.device = port.device,
-                       .interface = port.interface.to_string(),
-                       .counters = growth_of(port.counters, port_counters_of(reader.list(port.interface))),
+                       .net = port.net,
+                       .counters = growth_of(port.counters, port_counters_of(reader.list(*name))),
                        .period = std::chrono::duration_cast<std::chrono::milliseconds>(now - port.at)});
     }
     return all;

@@ -67,9 +67,13 @@ bool image_has(const std::string& process, const std::string& path) {
     return static_cast<bool>(open_in_image(process, path));
 }
 
-std::vector<std::string> names_in_image(const std::string& process, const std::string& directory) {
+std::vector<std::string> names_in_image(const std::string& process, const std::string& directory, std::size_t most) {
     const base::UniqueFd found = open_in_image(process, directory);
-    return found ? names_in(fmt::format("/proc/self/fd/{}", found.get())) : std::vector<std::string>{};
+    if (!found) return {};
+    auto names = inventory::names_in(fmt::format("/proc/self/fd/{}", found.get()), most + 1);
+    if (names.size() > most)
+        throw base::Error(fmt::format("{} of {}: expected {} names at most", directory, process, most));
+    return names;
 }
 
 std::optional<bool> has_own_users(const Context& context, const std::string& process) {
@@ -87,6 +91,13 @@ std::string status_of(const std::string& process, std::string_view name) {
     for (const std::string& line : lines_of(fmt::format("{}/status", process)))
         if (line.starts_with(begin)) return line.substr(begin.size());
     return {};
+}
+
+/// The effective one; nullopt if it has ended.
+std::optional<uid_t> user_of(const std::string& process) {
+    const std::string users = status_of(process, "Uid"); // real, effective, saved, of the file system
+    const std::size_t effective = users.find('\t') + 1;
+    return base::parse_integer<uid_t>(users.substr(effective, users.find('\t', effective) - effective));
 }
 
 /// nullopt if it has ended.
@@ -110,10 +121,7 @@ bool may_open(const Context& context, const std::string& process, const std::str
     constexpr mode_t kOthers = S_IROTH | S_IWOTH;
     constexpr mode_t kOwner = S_IRUSR | S_IWUSR;
     if ((status.st_mode & kOthers) == kOthers) return true;
-    const std::string users = status_of(process, "Uid"); // real, effective, saved, of the file system
-    const std::size_t effective = users.find('\t') + 1;
-    const auto user = base::parse_integer<uid_t>(users.substr(effective, users.find('\t', effective) - effective));
-    if (user == status.st_uid && (status.st_mode & kOwner) == kOwner) return true;
+    if (user_of(process) == status.st_uid && (status.st_mode & kOwner) == kOwner) return true;
     return has_own_users(context, process) == false && has_capability(process, CAP_DAC_OVERRIDE).value_or(false);
 }
 

@@ -5,6 +5,7 @@
 
 #include <rdmanet/base/unique_fd.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,8 +26,9 @@ namespace rdmanet::doctor {
 /// openat2(2) (Linux 5.6).
 [[nodiscard]] base::UniqueFd open_in_image(const std::string& process, const std::string& path);
 [[nodiscard]] bool image_has(const std::string& process, const std::string& path);
-/// Sorted; empty if the directory is absent.
-[[nodiscard]] std::vector<std::string> names_in_image(const std::string& process, const std::string& directory);
+/// Sorted; empty if the directory is absent. Throws base::Error if it has more than `most` names.
+[[nodiscard]] std::vector<std::string> names_in_image(const std::string& process, const std::string& directory,
+                                                      std::size_t most);
 
 /// Whether it is in a user namespace of its own. nullopt if it has ended, or must not be looked at.
 [[nodiscard]] std::optional<bool> has_own_users(const Context& context, const std::string& process);

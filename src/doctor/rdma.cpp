@@ -1,6 +1,7 @@
 // RDMA devices, their ports, GIDs and files.
 #include "checks.hpp"
 #include "files.hpp"
+#include "subnet_manager.hpp"
 
 #include <rdmanet/base/guid.hpp>
 
@@ -85,11 +86,9 @@ void check_port_state(const Context& context, Findings& found) {
                 continue;
             const std::string where = fmt::format("port {} of {} is {}", port.number, rdma.name, port.state);
             if (port.link_layer == "InfiniBand" && port.physical_state == "LinkUp")
-                found.failure(
-                    subject_of(device),
-                    fmt::format("{}, with LID {}: no subnet manager has configured it", where, port.lid.value_or(0)),
-                    "start a subnet manager in the fabric, for example opensm, or look into the log of the one that "
-                    "runs");
+                found.failure(subject_of(device),
+                              fmt::format("{}, with LID {}: {}", where, port.lid.value_or(0), kNoSubnetManager),
+                              kSubnetManagerCure);
             else
                 found.failure(subject_of(device),
                               fmt::format("{}, physical state {}: it has no link", where, port.physical_state),

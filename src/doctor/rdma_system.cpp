@@ -16,7 +16,7 @@ namespace {
 
 using kernel::RdmaNetnsMode;
 
-std::string_view mode_name(RdmaNetnsMode mode) {
+std::string_view netns_mode_name(RdmaNetnsMode mode) {
     return mode == RdmaNetnsMode::shared ? "shared" : "exclusive";
 }
 
@@ -98,17 +98,17 @@ void report_initramfs(const Context& context, const ModeOption& option, RdmaNetn
         "",
         fmt::format("rdma netns mode is {}, although netns_mode={} in {} is older than this boot: ib_core was "
                     "probably loaded from the initramfs, without the option",
-                    mode_name(mode), option.value, option.file),
+                    netns_mode_name(mode), option.value, option.file),
         fmt::format("{}, then reboot. If somebody only changed the mode by hand: `rdma system set netns {}` "
                     "before any pod starts",
-                    initramfs_command(distribution_of(context)), mode_name(option.mode)));
+                    initramfs_command(distribution_of(context)), netns_mode_name(option.mode)));
 }
 
 void report_next_boot(RdmaNetnsMode mode, RdmaNetnsMode next, const std::string& cure, Findings& found) {
-    found.warning(
-        "",
-        fmt::format("rdma netns mode is {} now, and will be {} after the next boot", mode_name(mode), mode_name(next)),
-        cure);
+    found.warning("",
+                  fmt::format("rdma netns mode is {} now, and will be {} after the next boot", netns_mode_name(mode),
+                              netns_mode_name(next)),
+                  cure);
 }
 
 /// modprobe does not load a part of the kernel, so only the kernel's command line has options for it.
@@ -128,7 +128,7 @@ void check_built_in(const Context& context, RdmaNetnsMode mode, Findings& found)
         found.warning(
             "",
             fmt::format("rdma netns mode is {}, and netns_mode={} in {} does not apply: ib_core is part of kernel {}",
-                        mode_name(mode), in_files.value, in_files.file, context.inventory.kernel),
+                        netns_mode_name(mode), in_files.value, in_files.file, context.inventory.kernel),
             fmt::format("add ib_core.netns_mode={} to the kernel's command line, and reboot", in_files.value));
 }
 

@@ -57,7 +57,7 @@ bool has_route(const Context& context, const Member& from, const Member& to) {
     return route && route->ifindex == from.interface->net.ifindex;
 }
 
-std::string pod_of(const Context& context, const Member& member) {
+std::string pod_name(const Context& context, const Member& member) {
     return context.inventory.namespaces[member.interface->net.place].to_string();
 }
 
@@ -72,8 +72,8 @@ void check_subnets(const Context& context, Findings& found) {
                 "",
                 fmt::format("network {} has pods in {} ({}) and in {} ({}), without a route between them through "
                             "the network",
-                            base::quoted(network.first), one.subnet(), pod_of(context, one), other.subnet(),
-                            pod_of(context, other)),
+                            base::quoted(network.first), one.subnet(), pod_name(context, one), other.subnet(),
+                            pod_name(context, other)),
                 "give all pods of the network one range, or add the other subnet to \"routes\" of \"ipam\" with "
                 "a \"gw\", then create the pods again");
             break;

@@ -21,10 +21,11 @@ std::string line_of(const std::string& path) {
     return std::string(text.substr(0, text.find('\n')));
 }
 
-std::vector<std::string> names_in(const std::string& directory) {
+std::vector<std::string> names_in(const std::string& directory, std::size_t most) {
     const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), ::closedir);
     std::vector<std::string> names;
-    while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
+    const dirent* entry = nullptr;
+    while (open && names.size() < most && (entry = ::readdir(open.get())) != nullptr)
         if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
     std::sort(names.begin(), names.end());
     return names;

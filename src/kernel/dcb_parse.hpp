@@ -9,7 +9,7 @@
 
 namespace rdmanet::kernel {
 
-/// Of the attributes in DCB_ATTR_IEEE. nullopt if PFC is not among them. Leaves FlowControl::global_pause unset.
+/// Reads the attributes in DCB_ATTR_IEEE. nullopt if PFC is not among them. Leaves FlowControl::global_pause unset.
 [[nodiscard]] std::optional<FlowControl> parse_ieee(const Attributes& ieee);
 
 } // namespace rdmanet::kernel

@@ -131,14 +131,20 @@ TEST_CASE("the doctor waits for the end of failures, and reports the last look",
     CHECK(shell("cat /tmp/progress") == ""); // which is a file
     CHECK_THAT(shell("cat /tmp/report"), Names("failure port-state", parent));
 
-    shell(concat(
-        "rm -f /tmp/status; { script -qefc '", binary(),
-        " doctor --wait 300 >/tmp/report' /tmp/terminal; echo -n $? >/tmp/status; } >/dev/null 2>&1 </dev/null &"));
-    wait_until(concat("grep -q 'waiting until this failure ends: port-state .*", parent, "' /tmp/terminal"));
-    shell(concat("[ ! -e /tmp/status ] && echo 1 >", cable));
-    wait_until("[ -s /tmp/status ]");
-    CHECK(shell("cat /tmp/status") == "1");
-    CHECK_THAT(shell("cat /tmp/report"), Catch::Contains("0 failures") && !Catch::Contains("port-state"));
+    const auto wait_while = [&](const std::string& check, const std::string& end) {
+        INFO(check);
+        shell(concat(
+            "rm -f /tmp/status; { script -qefc '", binary(),
+            " doctor --wait 300 >/tmp/report' /tmp/terminal; echo -n $? >/tmp/status; } >/dev/null 2>&1 </dev/null &"));
+        wait_until(concat("grep -q 'waiting until this ends: ", check, " .*", parent, "' /tmp/terminal"));
+        shell(concat("[ ! -e /tmp/status ] && ", end));
+        wait_until("[ -s /tmp/status ]");
+        CHECK(shell("cat /tmp/status") == "1");
+        CHECK_THAT(shell("cat /tmp/report"), Catch::Contains("0 failures") && !Catch::Contains(check));
+    };
+    wait_while("port-state", concat("echo 1 >", cable));
+    shell(concat("ip link set ", parent, " down"));
+    wait_while("parent-up", concat("ip link set ", parent, " up"));
 }
 
 } // namespace rdmanet::test

@@ -62,6 +62,17 @@ TEST_CASE("the doctor finds devices and routes in a pod that keep programs from 
               {"tenant6", vfs.rdma(0), "librxe-rdmav*.so", "ibverbs-providers"}}},
             kTill, tried);
 
+    const auto with_shm = [](const std::string& size) { // a sidecar has the runtime's default
+        return concat("unshare -m sh -c 'mount -t tmpfs -o size=", size, " none /dev/shm; exec \"$@\"' _");
+    };
+    shell(in_background(pod, with_shm("64m"), "/tmp/sidecar"));
+    CHECK(comes_true([] { return !found_by("pod-shm", kTill).empty(); }));
+    shell(in_background(pod, with_shm("65m"), "/tmp/tenant9"));
+    CHECK(comes_true([] { return found_by("pod-shm", kTill).empty(); }));
+    shell(end_of("/tmp/tenant9"));
+    CHECK_THAT(found_by("pod-shm", kTill), Names("info", "sidecar"));
+    shell(end_of("/tmp/sidecar"));
+
     shell(concat(move, "ip -n till addr add 10.73.0.7/24 dev ", second));
     CHECK_THAT(found_by("pod-route", kTill), Contains("10.73.0.7"));
     shell(concat("ip -n till rule add from 10.73.0.7 table 100; ip -n till route add 10.73.0.0/24 dev ", second,

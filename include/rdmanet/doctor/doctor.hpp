@@ -53,6 +53,9 @@ struct Report {
     std::vector<std::string> unseen; // what could not be read, see Inventory::unseen
 
     [[nodiscard]] Severity worst() const;
+    /// The first failure, or the first warning of what comes up some time after a boot: drivers, modules, interfaces.
+    /// nullptr if there is none.
+    [[nodiscard]] const Finding* first_to_wait_for() const;
 };
 
 struct Options {

@@ -4,6 +4,8 @@
 #include <rdmanet/base/text.hpp>
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +23,8 @@ template <std::integral T>
     return base::parse_integer<T>(text, radix);
 }
 
-/// Names in a directory, sorted; empty if it is absent or must not be read.
-[[nodiscard]] std::vector<std::string> names_in(const std::string& directory);
+/// Names in a directory, sorted; empty if it is absent or must not be read. Reads `most` names at most.
+[[nodiscard]] std::vector<std::string> names_in(const std::string& directory, std::size_t most = SIZE_MAX);
 
 /// The last part of a symbolic link's target; empty if it is absent.
 [[nodiscard]] std::string link_name_of(const std::string& path);

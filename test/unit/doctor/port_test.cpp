@@ -11,10 +11,11 @@ using kernel::Statistic;
 constexpr std::chrono::milliseconds kPeriod{250};
 
 /// What the doctor says to statistics that were these before, and are these now.
-std::string says(const std::vector<Statistic>& before, const std::vector<Statistic>& now) {
+std::string says(const std::vector<Statistic>& before, const std::vector<Statistic>& now, unsigned pfc = 0) {
     std::string text;
-    for (const PortTrouble& each : judge(growth_of(port_counters_of(before), port_counters_of(now)), kPeriod, "ens1"))
-        text += each.what + " | " + each.cure + "\n";
+    for (const PortTrouble& each :
+         judge(growth_of(port_counters_of(before), port_counters_of(now)), kPeriod, "ens1", pfc))
+        text += std::string(to_string(each.severity)) + " | ens1 | " + each.what + " | " + each.cure + "\n";
     return text;
 }
 
@@ -26,8 +27,9 @@ std::string grown(const std::string& name, std::uint64_t value) {
 
 TEST_CASE("a driver that counts only frames is judged by them") {
     const std::string found = grown("rx_priority_3_xoff.nic", 1000);
-    CHECK(found.starts_with("ens1 got 4000 pause frames in a second (rx_priority_3_xoff.nic) | on the switch"));
-    CHECK(is_documented("storm", "a NIC of Intel, which counts pause frames only", "warning | ens1 | " + found));
+    CHECK(found.starts_with(
+        "warning | ens1 | ens1 got 4000 pause frames in a second (rx_priority_3_xoff.nic) | on the switch"));
+    CHECK(is_documented("storm", "a NIC of Intel, which counts pause frames only", found));
     CHECK(grown("rx_priority_3_xoff.nic", 200).empty());
     for (const char* name :
          {"rx_pfc_ena_frames_pri3", "link_xoff_rx.nic", "port.rx_priority_0_xoff_rx", "rx_pause_frames"})
@@ -55,18 +57,63 @@ TEST_CASE("how long a port is paused says more than how often") {
     CHECK_THAT(grown("tx_global_pause_duration", 92500), Contains("ens1 paused its peer for 37 %"));
 }
 
-TEST_CASE("stalls and lost packets are never normal, and a counter that begins anew is not one") {
+TEST_CASE("stalls are never normal, a few lost packets are, and a counter that begins anew is neither") {
     CHECK_THAT(grown("tx_pause_storm_error_events", 1), Contains("without end"));
-    CHECK_THAT(grown("rx_discards_phy", 1), Contains("ens1 dropped 1 received packets"));
+    const std::string few = grown("rx_discards_phy", 24);
+    CHECK_THAT(few, Contains("info | ens1 | ens1 dropped 24 received packets"));
+    CHECK(is_documented("storm", "a burst of TCP loses a few packets", few));
+    CHECK_THAT(grown("rx_discards_phy", 25), Contains("warning | ens1 | ens1 dropped 25 received packets"));
     CHECK(says({{"rx_discards_phy", 5}}, {{"rx_discards_phy", 0}}).empty());
     CHECK(says({}, {{"rx_discards_phy", 5}}).empty());
     CHECK(says({{"rx_discards_phy", 5}}, {}).empty());
 }
 
-TEST_CASE("a node whose drivers count no pauses says so") {
-    const PortMachine port;
+TEST_CASE("lost packets of a priority without PFC need not be those of RoCE") {
+    constexpr unsigned kPfc = 1U << 3U;
+    const std::vector<Statistic> before{{"rx_discards_phy", 0}, {"rx_prio0_discards", 0}, {"rx_prio3_discards", 0}};
+    const auto lost = [&](std::uint64_t of_0, std::uint64_t of_3, unsigned pfc) {
+        return says(before,
+                    {{"rx_discards_phy", of_0 + of_3}, {"rx_prio0_discards", of_0}, {"rx_prio3_discards", of_3}}, pfc);
+    };
+    const std::string lossy = lost(250, 0, kPfc);
+    CHECK(is_documented("storm", "packets of a priority without PFC are lost", lossy));
+    CHECK_THAT(lossy, !Contains("rx_discards_phy"));
+    CHECK_THAT(lost(0, 250, kPfc), Contains("(rx_prio3_discards)") && !Contains("has no PFC"));
+    CHECK_THAT(lost(250, 0, 0), Contains("(rx_prio0_discards)") && !Contains("has no PFC")); // RoCE without PFC
+    CHECK_THAT(lost(500, 1, kPfc), Contains("warning | ens1 | ens1 dropped 500 received") &&
+                                       Contains("info | ens1 | ens1 dropped 1 received packets"));
+    CHECK_THAT(says({{"rx_discards_phy", 0}}, {{"rx_discards_phy", 250}}, kPfc), !Contains("has no PFC"));
+}
+
+TEST_CASE("a node without counters of pauses says why") {
+    PortMachine port;
     CHECK(port.found_by("storm").empty());
+    CHECK_THAT(port.why_not("storm"), Contains("no PF with RDMA is up on the host")); // ens1 has gone
+    port.inventory.devices.front().net.front().name = "lo";
+    port.inventory.devices.front().net.front().ifindex = 1;
     CHECK_THAT(port.why_not("storm"), Contains("no driver of an RDMA port counts pause frames"));
+    port.inventory.devices.front().net.front().is_up = false;
+    CHECK_THAT(port.why_not("storm"), Contains("no PF with RDMA is up on the host"));
+}
+
+TEST_CASE("the cure gives each priority with PFC a buffer that no other priority uses") {
+    PortMachine port;
+    port.flow().pfc = 1U << 3U | 1U << 4U;
+    auto& buffers = port.flow().buffers.emplace();
+    buffers.sizes.fill(131072);
+    buffers.of_priority = {0, 1, 0, 0, 0, 2, 0, 0};
+    CHECK_THAT(port.found_by("buffers"),
+               Contains("`dcb buffer set dev ens1 prio-buffer 3:3 buffer-size 3:BYTES`") &&
+                   Contains("`dcb buffer set dev ens1 prio-buffer 4:4 buffer-size 4:BYTES`") &&
+                   Contains("make another one smaller first"));
+    buffers.of_priority = {0, 1, 0, 5, 5, 2, 0, 0}; // they share one, which is well
+    CHECK(port.found_by("buffers").empty());
+    buffers.sizes[5] = 0;
+    CHECK_THAT(port.found_by("buffers"),
+               Contains("prio-buffer 3:3 buffer-size 3:") && Contains("prio-buffer 4:5 buffer-size 5:"));
+    buffers.of_priority = {1, 2, 3, 4, 4, 5, 6, 7}; // only 0 is free
+    port.flow().pfc = 1U << 3U;
+    CHECK_THAT(port.found_by("buffers"), Contains("prio-buffer 3:0 buffer-size 0:"));
 }
 
 TEST_CASE("buffers are only asked for where PFC is on, and a wrong number is no buffer") {

@@ -1,0 +1,102 @@
+// What a pod's images have: providers of libibverbs, and files of management.
+#include "machine.hpp"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <string>
+
+namespace rdmanet::doctor {
+namespace {
+
+using Catch::Contains;
+
+/// A machine with an InfiniBand card that a process of pod "shop/till" shares. The process's image has libibverbs.
+class ImageMachine : public Machine {
+public:
+    ImageMachine() {
+        asked_pod = "shop/till";
+        inventory.namespaces.front().path = "/proc/self/ns/net";
+        inventory.namespaces.push_back(
+            {.inode = 2, .path = "/nowhere", .pod = {.pod_namespace = "shop", .name = "till"}});
+        auto& rdma = inventory.devices.front().rdma.front();
+        rdma.ports.push_back(active_port("ib0"));
+        rdma.ports.front().link_layer = "InfiniBand";
+        rdma.files = {"umad0"};
+        inventory::Interface net1{.net = host_interface("net1", 2044)};
+        net1.net.place = 1;
+        net1.rdma_device = "no-such-device";
+        net1.is_shared = true;
+        inventory.interfaces.push_back(std::move(net1));
+        make("proc/7/ns");
+        write("proc/7/comm", "tenant");
+        fs::create_symlink("net:[2]", this->root() + "/proc/7/ns/net");
+        make("proc/7/root/usr/lib64/libibverbs");
+        make("proc/7/root/etc/libibverbs.d");
+        write("proc/7/root/usr/lib64/libibverbs.so.1", "");
+    }
+
+    /// An empty file of the image.
+    void add(const std::string& path) const { write("proc/7/root" + path, ""); }
+    void remove_from_image(const std::string& path) const { remove("proc/7/root" + path); }
+    [[nodiscard]] std::string says() const { return found_by("pod-provider"); }
+};
+
+} // namespace
+
+TEST_CASE("libibverbs finds providers in all places of an image from which it loads them") {
+    const ImageMachine node;
+    CHECK_THAT(node.says(), Contains("failure | shop/till net1 | ") && Contains("libibverbs without a provider"));
+    CHECK(node.why_not("pod-provider").empty());
+    for (const char* provider : {"/usr/lib64/libibverbs/libmlx5-rdmav34.so", "/usr/lib64/libmlx5-rdmav34.so",
+                                 "/usr/lib64/libmlx5-rdmav2.so"}) {
+        INFO(provider);
+        node.add(provider);
+        CHECK(node.says().empty());
+        node.remove_from_image(provider);
+        CHECK(!node.says().empty());
+    }
+    for (const char* other : {"/usr/lib64/libibverbs/README", "/usr/lib64/libmlx5.so.1"}) node.add(other);
+    CHECK(!node.says().empty());
+}
+
+TEST_CASE("a provider that is named by its path is not looked for") {
+    const ImageMachine node;
+    const auto says_with = [&](const std::string& line) {
+        node.write("proc/7/root/etc/libibverbs.d/mlx5.driver", "\n" + line);
+        return node.says();
+    };
+    CHECK(says_with("driver /opt/mellanox/lib/libmlx5").empty());
+    CHECK(says_with(" \tdriver\t /opt/mellanox/lib/libmlx5").empty());
+    for (const char* line :
+         {"driver mlx5", "# driver /opt/libmlx5", "drivers /opt/libmlx5", "driver/opt", "driver", ""})
+        CHECK_THAT(says_with(line), Contains("libibverbs without a provider"));
+}
+
+TEST_CASE("an image with too many files is not looked at") {
+    const ImageMachine node;
+    for (int number = 0; number < 101; ++number) node.add("/etc/libibverbs.d/" + std::to_string(number));
+    CHECK_THAT(node.why_not("pod-provider"),
+               Contains("/etc/libibverbs.d of ") && Contains("expected 100 names at most"));
+    node.remove_from_image("/etc/libibverbs.d/7");
+    CHECK(node.why_not("pod-provider").empty());
+    for (int number = 0; number < 20'000; ++number) node.add("/usr/lib64/libibverbs/" + std::to_string(number));
+    CHECK_THAT(node.why_not("pod-provider"), Contains("/usr/lib64/libibverbs of ") && Contains("names at most"));
+}
+
+TEST_CASE("only with the files of a PF a pod can manage the fabric") {
+    ImageMachine node;
+    node.make("proc/7/root/dev/infiniband");
+    const std::string file = node.root() + "/proc/7/root/dev/infiniband/umad0";
+    if (::mknod(file.c_str(), S_IFCHR, makedev(1, 3)) != 0) {
+        WARN("needs root, to make a device file");
+        return;
+    }
+    fs::permissions(file, fs::perms::all);
+    CHECK_THAT(node.found_by("pod-management-files"), Contains("info | shop/till | process 7 (tenant) may open "));
+    node.nic().pf = base::PciAddress::parse("0000:3b:00.7");
+    CHECK(node.found_by("pod-management-files").empty());
+}
+
+} // namespace rdmanet::doctor
