@@ -116,8 +116,8 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
                         "ask the API server with this file, on the host; default: Multus' file, or else rdmanet's");
     command
         ->add_option("--wait", options.wait,
-                     "while there are failures, look again each second, for at most this many seconds, 1 to 600; "
-                     "reports the last look")
+                     "look again each second while something fails or still comes up, for at most this many seconds, "
+                     "1 to 600; reports the last look")
         ->check(CLI::Range(1U, 600U));
     command->add_option("--state-dir", options.state_directory, "directory of rdmanet's records, on the host")
         ->capture_default_str();

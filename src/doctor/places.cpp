@@ -21,6 +21,7 @@ std::string place_of(const Context& context, std::size_t place) {
 /// (default_device_exit_net(), net/core/dev.c; rdma_dev_exit_net(), drivers/infiniband/core/device.c).
 std::string ending_of(const Namespace& place) {
     constexpr std::string_view kNamed = "/run/netns/";
+    if (!place.pod.name.empty() || !place.pod_uid.empty()) return "delete the pod";
     if (place.mount_point.starts_with(kNamed))
         return fmt::format("`ip netns del {}`", base::shell_word(place.mount_point.substr(kNamed.size())));
     if (!place.mount_point.empty()) return fmt::format("`umount {}`", base::shell_word(place.mount_point));
