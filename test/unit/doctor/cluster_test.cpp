@@ -109,9 +109,9 @@ TEST_CASE("the store of a network is in files of the host, wherever its / is mou
     const std::string missing = network(named);
     CHECK_THAT(missing, Contains("warning | ") && !Contains(node.root()));
     CHECK(is_documented("networks", "the kubeconfig of a network's store is not there", missing));
-    node.write("k", "kind: Config");
+    node.write("k", "kind: [");
     CHECK_THAT(network(named), Contains("warning | ") && Contains("| correct kubeconfig /k\n"));
-    CHECK(is_documented("networks", "the kubeconfig of a network's store has no context", network(named)));
+    CHECK(is_documented("networks", "the kubeconfig of a network's store is not YAML", network(named)));
     node.write("k", kubeconfig_for("http://127.0.0.1:1"));
     CHECK(network(named).empty());
     node.write("k", kubeconfig_with_files("/pki/current.crt", "/pki/token"));
