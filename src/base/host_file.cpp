@@ -3,7 +3,6 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/unique_fd.hpp>
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -14,20 +13,24 @@
 #include <cerrno>
 
 namespace rdmanet::base {
-namespace {
 
-UniqueFd find_below(const std::string& root, const std::string& file) {
-    const UniqueFd top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!top) return {};
+UniqueFd find_below(const UniqueFd& root, const std::string& file) {
     open_how how{};
     how.flags = O_PATH | O_CLOEXEC; // does not call the driver's open (open(2))
     how.resolve = RESOLVE_IN_ROOT;
     constexpr int kAttempts = 10; // EAGAIN: something was renamed meanwhile (openat2(2))
-    UniqueFd found;
-    for (int attempt = 0; attempt < kAttempts && !found; ++attempt) {
-        found = UniqueFd(static_cast<int>(::syscall(SYS_openat2, top.get(), file.c_str(), &how, sizeof how)));
-        if (!found && errno != EAGAIN) break;
+    for (int attempt = 1;; ++attempt) {
+        UniqueFd found(static_cast<int>(::syscall(SYS_openat2, root.get(), file.c_str(), &how, sizeof how)));
+        if (found || errno != EAGAIN || attempt == kAttempts) return found;
     }
+}
+
+namespace {
+
+UniqueFd find_on_host(const std::string& root, const std::string& file) {
+    const UniqueFd top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!top) return {};
+    UniqueFd found = find_below(top, file);
     if (!found && (errno == ENOSYS || errno == EPERM))
         return UniqueFd(::open(fmt::format("{}{}", root, file).c_str(), O_PATH | O_CLOEXEC));
     return found;
@@ -38,7 +41,7 @@ UniqueFd find_below(const std::string& root, const std::string& file) {
 std::optional<std::string> read_host_file_if_exists(const std::string& root, const std::string& file,
                                                     std::size_t most) {
     if (root.empty()) return read_named_file_if_exists(file, most);
-    const UniqueFd place = find_below(root, file);
+    const UniqueFd place = find_on_host(root, file);
     if (!place && (errno == ENOENT || errno == ENAMETOOLONG)) return std::nullopt;
     struct stat status {};
     if (!place || ::fstat(place.get(), &status) != 0) throw SystemError(fmt::format("open {}", file), errno);

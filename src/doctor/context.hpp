@@ -6,6 +6,7 @@
 #include <rdmanet/base/format.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -84,6 +85,9 @@ struct Check {
     CheckInfo info;
     void (*run)(const Context& context, Findings& found);
 };
+
+/// PCI's number of the vendor of ConnectX (PCI_VENDOR_ID_MELLANOX, linux/pci_ids.h).
+inline constexpr std::uint16_t kNvidia = 0x15b3;
 
 /// Name of a device for people: "0000:3b:00.0 (eth1)".
 [[nodiscard]] std::string subject_of(const inventory::Device& device);

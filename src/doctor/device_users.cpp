@@ -27,7 +27,7 @@ bool is_for_pods(const Device& device) {
 /// means that ib_core is there, so the socket loads nothing.
 void check_device_users(const Context& context, Findings& found) {
     if (context.inventory.mode() != kernel::RdmaNetnsMode::exclusive) return;
-    auto rdma = open_on_host(context, kernel::Protocol::rdma);
+    auto rdma = open_on_host(context.inventory, kernel::Protocol::rdma);
     for (const kernel::RdmaDevice& each : kernel::list_rdma_devices(rdma)) {
         const Device* const device = find_function(context, each.name);
         const auto use = device == nullptr ? std::nullopt : attach::find_rdma_use(rdma, each);

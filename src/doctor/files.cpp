@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 namespace rdmanet::doctor {
 
@@ -27,6 +29,18 @@ std::vector<std::string> lines_in(const std::string& content) {
 
 bool is_configuration(const std::string& name) {
     return name.ends_with(".conf") || name.ends_with(".conflist") || name.ends_with(".json");
+}
+
+std::vector<NetworkFile> list_network_files(const std::string& root) {
+    std::vector<NetworkFile> files;
+    for (const char* folder : kNetworkFolders)
+        for (const std::string& name : names_in(fmt::format("{}{}", root, folder))) {
+            if (!is_configuration(name)) continue;
+            std::string path = fmt::format("{}/{}", folder, name);
+            std::string text = content_of(fmt::format("{}{}", root, path));
+            files.push_back({.path = std::move(path), .text = std::move(text)});
+        }
+    return files;
 }
 
 bool exists(const std::string& path) {

@@ -18,6 +18,15 @@ inline constexpr const char* kNetworkFolders[] = {"/etc/cni/net.d", "/etc/cni/mu
 
 /// Whether runtimes take a file of this name for a network configuration (libcni, ConfFiles()).
 [[nodiscard]] bool is_configuration(const std::string& name);
+
+/// A file in one of the kNetworkFolders.
+struct NetworkFile {
+    std::string path; // on the host
+    std::string text;
+};
+/// `root` is where the host's / is mounted.
+[[nodiscard]] std::vector<NetworkFile> list_network_files(const std::string& root);
+
 [[nodiscard]] bool exists(const std::string& path);
 /// At most 256 KiB; empty if the file is absent or must not be read.
 [[nodiscard]] std::string content_of(const std::string& path);

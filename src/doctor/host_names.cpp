@@ -2,6 +2,7 @@
 
 #include "files.hpp"
 #include "host_links.hpp"
+#include "lists.hpp"
 
 #include <rdmanet/base/text.hpp>
 
@@ -84,13 +85,7 @@ std::string names_instead_of(const Context& context, const std::string& name) {
             renames = renames || is_name_of_udev(rdma.name);
             names.push_back(rdma.name);
         }
-    constexpr std::size_t kMost = 8;
-    if (names.size() > kMost) {
-        const std::size_t more = names.size() - kMost;
-        names.resize(kMost);
-        names.push_back(fmt::format("one of {} more", more));
-    }
-    return renames ? base::join(names, " or ") : std::string();
+    return renames ? list_of(names) : std::string();
 }
 
 } // namespace rdmanet::doctor

@@ -18,7 +18,7 @@ namespace rdmanet::doctor {
 [[nodiscard]] const kernel::Link* find_parent_link(const Context& context, const std::string& master);
 
 /// The RDMA devices of the host's PFs, eight at most, if `name` is one that a driver gives, and the node's udev
-/// renames devices: "rocep1s0f0 or rocep1s0f1". Empty otherwise. Reads rdma-core's rule
+/// renames devices: "rocep1s0f0, rocep1s0f1". Empty otherwise. Reads rdma-core's rule
 /// (kernel-boot/rdma-persistent-naming.rules).
 [[nodiscard]] std::string names_instead_of(const Context& context, const std::string& name);
 

@@ -18,10 +18,6 @@ kernel::Socket open_on_host(const inventory::Inventory& inventory, kernel::Proto
     return kernel::Socket::open(protocol, deadline);
 }
 
-kernel::Socket open_on_host(const Context& context, kernel::Protocol protocol) {
-    return open_on_host(context.inventory, protocol);
-}
-
 kernel::StatisticsReader open_statistics_on_host(const inventory::Inventory& inventory) {
     try {
         if (const auto host = kernel::find_netns(inventory.namespaces.front().path))

@@ -9,6 +9,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/config/config.hpp>
 
+#include <algorithm>
 #include <set>
 
 namespace rdmanet::doctor {
@@ -30,14 +31,11 @@ std::string package_cure(const Context& context) {
 /// Whether a file of this node has a network of rdmanet of this kind. Definitions of the cluster are for other nodes,
 /// too, and are not asked for here.
 bool has_network_of(const Context& context, std::string_view kind) {
-    for (const char* folder : kNetworkFolders)
-        for (const std::string& name : names_in(context.path(folder))) {
-            if (!is_configuration(name)) continue;
-            const std::string text = content_of(context.path(fmt::format("{}/{}", folder, name)));
-            if (text.find(config::kPluginName) != text.npos && text.find(fmt::format("\"{}\"", kind)) != text.npos)
-                return true;
-        }
-    return false;
+    const auto files = list_network_files(context.root);
+    return std::any_of(files.begin(), files.end(), [&](const NetworkFile& file) {
+        return file.text.find(config::kPluginName) != std::string::npos &&
+               file.text.find(fmt::format("\"{}\"", kind)) != std::string::npos;
+    });
 }
 
 struct ChildModule {

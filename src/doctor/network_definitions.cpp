@@ -9,6 +9,8 @@
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 
+#include <algorithm>
+
 namespace rdmanet::doctor {
 namespace {
 
@@ -37,18 +39,12 @@ private:
 };
 
 void check_networks(const Context& context, Findings& found) {
-    bool any = false;
+    const auto files = list_network_files(context.root);
     Undeclared undeclared;
     SharedParents parents;
-    for (const char* folder : kFolders)
-        for (const std::string& name : names_in(context.path(folder))) {
-            if (!is_configuration(name)) continue;
-            any = true;
-            const std::string file = fmt::format("{}/{}", folder, name);
-            const Network network{.place = file, .text = content_of(context.path(file))};
-            undeclared.take(file, examine_network(network, context, parents, found));
-        }
-    if (!any) throw base::Error(fmt::format("{} and {} have no configuration", kFolders[0], kFolders[1]));
+    for (const NetworkFile& file : files)
+        undeclared.take(file.path, examine_network({.place = file.path, .text = file.text}, context, parents, found));
+    if (files.empty()) throw base::Error(fmt::format("{} and {} have no configuration", kFolders[0], kFolders[1]));
     parents.report(found);
     undeclared.report(found);
 }
@@ -89,13 +85,10 @@ bool has_definition(const Context& context) {
 }
 
 bool has_file(const Context& context) {
-    for (const char* folder : kFolders)
-        for (const std::string& name : names_in(context.path(folder)))
-            if (is_configuration(name) &&
-                content_of(context.path(fmt::format("{}/{}", folder, name))).find(config::kPluginName) !=
-                    std::string::npos)
-                return true;
-    return false;
+    const auto files = list_network_files(context.root);
+    return std::any_of(files.begin(), files.end(), [](const NetworkFile& file) {
+        return file.text.find(config::kPluginName) != std::string::npos;
+    });
 }
 
 void check_any_network(const Context& context, Findings& found) {

@@ -127,7 +127,6 @@ void report_misfit(const Network& network, const std::string& what, const std::s
 }
 
 std::string cure_by_firmware(const inventory::Inventory& inventory, const std::string& address, PortKind wanted) {
-    constexpr std::uint16_t kNvidia = 0x15b3;
     for (const inventory::Device& device : inventory.devices)
         if (device.pci && device.pci->vendor == kNvidia && !device.pci->pf &&
             device.pci->address.to_string() == address)

@@ -4,6 +4,7 @@
 #include "processes.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,20 +23,7 @@ std::vector<std::string> arguments_of(const std::string& process) {
     return arguments;
 }
 
-/// "process 7 (sriovdp)"
-std::string name_of(const std::string& process) {
-    return fmt::format("process {} ({})", process.substr(process.rfind('/') + 1), program_of(process));
-}
-
 } // namespace
-
-bool is_of_root(const Context& context, const std::string& process) {
-    constexpr std::string_view kLine = "Uid:\t"; // real, effective, saved, of the file system (proc(5))
-    if (has_own_users(context, process).value_or(false)) return false;
-    for (const std::string& line : lines_of(fmt::format("{}/status", process)))
-        if (line.starts_with(kLine)) return line.substr(line.find('\t', kLine.size())).starts_with("\t0\t");
-    return false;
-}
 
 bool is_in_pod(const std::string& process) {
     return content_of(fmt::format("{}/cgroup", process)).find("kubepods") != std::string::npos;
@@ -72,7 +60,7 @@ void look_at_each(const std::vector<std::string>& processes, const std::function
     for (const std::string& process : processes) try {
             look(process);
         } catch (const base::Error& error) {
-            if (first.empty()) first = fmt::format("{}: {}", name_of(process), error.what());
+            if (first.empty()) first = fmt::format("{}: {}", name_of_process(process), error.what());
         }
     if (!first.empty()) throw base::Error(first);
 }

@@ -1,8 +1,6 @@
 // Programs of the node, known by the names of their processes: their options, and the units that start them.
 #pragma once
 
-#include "context.hpp"
-
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -11,10 +9,6 @@
 #include <vector>
 
 namespace rdmanet::doctor {
-
-/// False for root of a user namespace, and if the process has ended. Any process can take any name (PR_SET_NAME,
-/// prctl(2)), so a name alone does not prove that a process is a program of the node.
-[[nodiscard]] bool is_of_root(const Context& context, const std::string& process);
 
 /// By its cgroup, whose name kubelet begins with "kubepods".
 [[nodiscard]] bool is_in_pod(const std::string& process);

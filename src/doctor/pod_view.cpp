@@ -22,10 +22,6 @@ std::vector<std::string> processes_of(const Context& context) {
     return found;
 }
 
-std::string name_of_process(const std::string& process) {
-    return fmt::format("process {} ({})", process.substr(process.rfind('/') + 1), program_of(process));
-}
-
 kernel::Socket open_in_pod(const Context& context) {
     return kernel::Socket::open_in(kernel::get_netns(pod_of(context).path), kernel::Protocol::route,
                                    base::Deadline::in(std::chrono::seconds(1)));

@@ -28,9 +28,6 @@ void for_each_interface(const Context& context, const Visit& visit) {
 /// The processes in the pod's network namespace, as in processes.hpp. The pause container's is one of them.
 [[nodiscard]] std::vector<std::string> processes_of(const Context& context);
 
-/// "process 42 (sleep)"
-[[nodiscard]] std::string name_of_process(const std::string& process);
-
 /// A socket for routes in the pod's namespace. It waits for one second at most. Throws base::SystemError, or
 /// kernel::NotANetnsError.
 [[nodiscard]] kernel::Socket open_in_pod(const Context& context);

@@ -36,8 +36,8 @@ public:
     [[nodiscard]] const std::string& why_not() const { return why_not_; }
 
     /// What grew since the first sample. If all counters are zero, nothing is happening, and this takes no second
-    /// sample. Otherwise it waits until 250 ms after the first. Leaves
-    /// out interfaces that have gone. Throws what Socket throws.
+    /// sample. Otherwise it waits until 250 ms after the first. Leaves out interfaces that have gone. Throws what Socket
+    /// throws.
     [[nodiscard]] std::vector<Growth> list_growth() const;
 
 private:

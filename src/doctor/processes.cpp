@@ -3,13 +3,12 @@
 #include "files.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/host_file.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,6 +25,10 @@ std::vector<std::string> list_processes(const Context& context) {
 
 std::string program_of(const std::string& process) {
     return line_of(fmt::format("{}/comm", process));
+}
+
+std::string name_of_process(const std::string& process) {
+    return fmt::format("process {} ({})", process.substr(process.rfind('/') + 1), program_of(process));
 }
 
 std::optional<std::uint64_t> locked_memory_of(const std::string& process) {
@@ -51,16 +54,9 @@ base::UniqueFd open_in_image(const std::string& process, const std::string& path
     const base::UniqueFd root(::open(image.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root && is_absence(errno)) return {};
     if (!root) throw base::SystemError(fmt::format("open {}", image), errno);
-    open_how how{};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_IN_ROOT;
-    constexpr int kAttempts = 10; // EAGAIN: something was renamed meanwhile (openat2(2))
-    for (int attempt = 1;; ++attempt) {
-        base::UniqueFd file(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
-        if (file || is_absence(errno)) return file;
-        if (errno != EAGAIN || attempt == kAttempts)
-            throw base::SystemError(fmt::format("open {} of {}", path, image), errno);
-    }
+    base::UniqueFd file = base::find_below(root, path);
+    if (!file && !is_absence(errno)) throw base::SystemError(fmt::format("open {} of {}", path, image), errno);
+    return file;
 }
 
 bool image_has(const std::string& process, const std::string& path) {
@@ -107,6 +103,10 @@ std::optional<bool> has_capability(const std::string& process, unsigned capabili
 }
 
 } // namespace
+
+bool is_of_root(const Context& context, const std::string& process) {
+    return user_of(process) == 0 && !has_own_users(context, process).value_or(false);
+}
 
 std::optional<bool> may_pin_any(const Context& context, const std::string& process) {
     const auto own_users = has_own_users(context, process);

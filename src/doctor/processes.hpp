@@ -18,6 +18,9 @@ namespace rdmanet::doctor {
 /// "containerd"
 [[nodiscard]] std::string program_of(const std::string& process);
 
+/// "process 42 (sleep)"
+[[nodiscard]] std::string name_of_process(const std::string& process);
+
 /// The soft limit in bytes (proc(5), /proc/PID/limits). nullopt if it has none, or has ended.
 [[nodiscard]] std::optional<std::uint64_t> locked_memory_of(const std::string& process);
 
@@ -32,6 +35,10 @@ namespace rdmanet::doctor {
 
 /// Whether it is in a user namespace of its own. nullopt if it has ended, or must not be looked at.
 [[nodiscard]] std::optional<bool> has_own_users(const Context& context, const std::string& process);
+
+/// False for root of a user namespace, and if the process has ended. Any process can take any name (PR_SET_NAME,
+/// prctl(2)), so a name alone does not prove that a process is a program of the node.
+[[nodiscard]] bool is_of_root(const Context& context, const std::string& process);
 
 /// Whether the kernel lets it pin any amount of memory: it has CAP_IPC_LOCK in the host's user namespace
 /// (ib_umem_get(), drivers/infiniband/core/umem.c, asks capable()). nullopt if it has ended, or must not be looked at.

@@ -13,8 +13,6 @@ namespace {
 
 using inventory::Device;
 
-constexpr std::uint16_t kMellanox = 0x15b3;
-
 /// A PF whose RDMA device is on the host. Another one may be a pod's as a whole.
 bool is_pf_on_host(const Device& device) {
     return device.pci && !device.pci->pf && !device.rdma.empty() && device.rdma.front().place == 0;
@@ -32,7 +30,7 @@ bool is_virtual_machine(const Context& context) {
 /// (sriov_init() and sriov_pf_attrs_are_visible(), drivers/pci/iov.c). All PFs of ConnectX have it, if it is on.
 bool lacks_capability(const Context& context, const Device& device) {
     const std::string file = fmt::format("/sys/bus/pci/devices/{}/sriov_totalvfs", device.pci->address);
-    return device.pci->vendor == kMellanox && !exists(context.path(file));
+    return device.pci->vendor == kNvidia && !exists(context.path(file));
 }
 
 void report_capability(const Device& device, Findings& found) {

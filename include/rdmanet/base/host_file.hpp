@@ -1,11 +1,17 @@
-// Files of a host whose / is mounted in this process's container.
+// Files below a directory that is another /: of the host, in a container, or of a container's image.
 #pragma once
+
+#include <rdmanet/base/unique_fd.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
 
 namespace rdmanet::base {
+
+/// Opens `file` below the directory `root` with O_PATH. Symbolic links, also absolute ones, lead to files below `root`
+/// (RESOLVE_IN_ROOT, openat2(2)). Empty, with errno, if that fails: ENOSYS before Linux 5.6.
+[[nodiscard]] UniqueFd find_below(const UniqueFd& root, const std::string& file);
 
 /// Content of a regular file of the host whose / is mounted at `root`; an empty `root` is this process's own /. nullopt
 /// if the file does not exist. Absolute symbolic links lead to files below `root` (RESOLVE_IN_ROOT, openat2(2)). Where

@@ -4,16 +4,10 @@
 #include <algorithm>
 #include <string>
 
-#include <algorithm>
-#include <string>
-
 namespace rdmanet::doctor {
 namespace {
 
 using Catch::Contains;
-
-constexpr const char* kSriovFile = "proc/7/root/etc/pcidp/config.json";
-constexpr const char* kSharedFile = "proc/8/root/k8s-rdma-shared-dev-plugin/config.json";
 
 /// A node where both plugins run. Its NIC 0000:3b:00.0 (ens1) has the VF 0000:3b:00.1.
 class PluginMachine : public VfMachine {
@@ -23,8 +17,8 @@ public:
         vf().pci->device = 0x1018;
         inventory.devices.front().net.front().hardware_address = "02:00:00:00:00:01";
         vf().net.front().hardware_address = "02:00:00:00:00:02";
-        make("proc/7/root/etc/pcidp");
-        make("proc/8/root/k8s-rdma-shared-dev-plugin");
+        make(in_image("7", "/etc/pcidp"));
+        make(in_image("8", "/k8s-rdma-shared-dev-plugin"));
         set_arguments("");
         run("8", "k8s-rdma-shared"); // 15 letters, as the kernel has it
         set_sriov(R"({"resourceName": "vfs", "selectors": {}})");
@@ -33,10 +27,10 @@ public:
 
     void set_arguments(const std::string& arguments) const { run("7", "sriovdp", arguments); }
     void set_sriov(const std::string& resources) const {
-        write(kSriovFile, R"({"resourceList": [)" + resources + "]}");
+        write(in_image("7", "/etc/pcidp/config.json"), R"({"resourceList": [)" + resources + "]}");
     }
     void set_shared(const std::string& resources) const {
-        write(kSharedFile, R"({"configList": [)" + resources + "]}");
+        write(in_image("8", "/k8s-rdma-shared-dev-plugin/config.json"), R"({"configList": [)" + resources + "]}");
     }
 
     [[nodiscard]] std::string says() const { return found_by("device-plugins"); }
@@ -128,7 +122,7 @@ TEST_CASE("a device plugin's file with many resources for other nodes gives few 
 
 TEST_CASE("the file of a device plugin is that of its option, in its image") {
     PluginMachine node;
-    node.write("proc/7/root/etc/pcidp/worker-1",
+    node.write(PluginMachine::in_image("7", "/etc/pcidp/worker-1"),
                R"({"resourceList": [{"resourceName": "x", "selectors": {"vendors": ["1"]}}]})");
     for (const char* arguments : {"--config-file=/etc/pcidp/worker-1", "-config-file /etc/pcidp/worker-1",
                                   "--log-level=10 --config-file /etc/pcidp/worker-1"}) {

@@ -61,6 +61,11 @@ public:
     Machine& operator=(const Machine&) = delete;
     ~Machine() { fs::remove_all(root_); }
 
+    /// A file in the image of a process, for make(), write() and remove().
+    [[nodiscard]] static std::string in_image(const std::string& process, const std::string& path) {
+        return "proc/" + process + "/root" + path;
+    }
+
     void make(const std::string& directory) const { fs::create_directories(root_ + "/" + directory); }
     void remove(const std::string& path) const { fs::remove_all(root_ + "/" + path); }
     void write(const std::string& file, const std::string& text) const {

@@ -107,7 +107,7 @@ TEST_CASE("of the names that udev gives, a few of PFs are enough") {
         pf.rdma.front().name = "rocep" + std::to_string(i) + "s0";
         node.inventory.devices.push_back(pf);
     }
-    CHECK_THAT(node.says(kShared), Contains(": rocep0s0 or rocep1s0 or ") && Contains("rocep7s0 or one of 2 more\n") &&
+    CHECK_THAT(node.says(kShared), Contains(": rocep0s0, rocep1s0, ") && Contains("rocep7s0, and 2 more\n") &&
                                        !Contains("rocep59s0f0v0") && !Contains("rocep8s0"));
 }
 

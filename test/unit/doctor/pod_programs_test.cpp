@@ -1,6 +1,8 @@
 // What a pod's images have: providers of libibverbs, and files of management.
 #include "machine.hpp"
 
+#include "support/reporter.hpp"
+
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -32,14 +34,14 @@ public:
         make("proc/7/ns");
         write("proc/7/comm", "tenant");
         fs::create_symlink("net:[2]", this->root() + "/proc/7/ns/net");
-        make("proc/7/root/usr/lib64/libibverbs");
-        make("proc/7/root/etc/libibverbs.d");
-        write("proc/7/root/usr/lib64/libibverbs.so.1", "");
+        make(in_image("7", "/usr/lib64/libibverbs"));
+        make(in_image("7", "/etc/libibverbs.d"));
+        write(in_image("7", "/usr/lib64/libibverbs.so.1"), "");
     }
 
     /// An empty file of the image.
     void add(const std::string& path) const { write("proc/7/root" + path, ""); }
-    void remove_from_image(const std::string& path) const { remove("proc/7/root" + path); }
+    void remove_from_image(const std::string& path) const { remove(in_image("7", path)); }
     [[nodiscard]] std::string says() const { return found_by("pod-provider"); }
 };
 
@@ -64,7 +66,7 @@ TEST_CASE("libibverbs finds providers in all places of an image from which it lo
 TEST_CASE("a provider that is named by its path is not looked for") {
     const ImageMachine node;
     const auto says_with = [&](const std::string& line) {
-        node.write("proc/7/root/etc/libibverbs.d/mlx5.driver", "\n" + line);
+        node.write(ImageMachine::in_image("7", "/etc/libibverbs.d/mlx5.driver"), "\n" + line);
         return node.says();
     };
     CHECK(says_with("driver /opt/mellanox/lib/libmlx5").empty());
@@ -87,12 +89,9 @@ TEST_CASE("an image with too many files is not looked at") {
 
 TEST_CASE("only with the files of a PF a pod can manage the fabric") {
     ImageMachine node;
-    node.make("proc/7/root/dev/infiniband");
-    const std::string file = node.root() + "/proc/7/root/dev/infiniband/umad0";
-    if (::mknod(file.c_str(), S_IFCHR, makedev(1, 3)) != 0) {
-        WARN("needs root, to make a device file");
-        return;
-    }
+    node.make(ImageMachine::in_image("7", "/dev/infiniband"));
+    const std::string file = node.root() + "/" + ImageMachine::in_image("7", "/dev/infiniband/umad0");
+    NEEDS(::mknod(file.c_str(), S_IFCHR, makedev(1, 3)) == 0, "root, to make a device file");
     fs::permissions(file, fs::perms::all);
     CHECK_THAT(node.found_by("pod-management-files"), Contains("info | shop/till | process 7 (tenant) may open "));
     node.nic().pf = base::PciAddress::parse("0000:3b:00.7");
