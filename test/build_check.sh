@@ -5,7 +5,7 @@
 # - the commit in --version
 # - the size of the program
 # - the step that answers for the processor's caches
-# - that each source file compiles by itself, which the release build with one file for each room does not show
+# - that each source file compiles by itself, which the release build with one file for each module does not show
 #
 #   test/build_check.sh                 all of this, with one of eight source files, which change with the commit, and
 #                                       with the files that the commit changes

@@ -93,8 +93,6 @@ stage_style() {
 	check clang-format clang-format --dry-run --Werror $(sources)
 	# shellcheck disable=SC2046
 	check shellcheck shellcheck -x -S warning $(git ls-files '*.sh' .ci/run)
-	say "length of sentences, a report; the aim: a median of 15 words and a 90th percentile of 25"
-	test/sentences.sh
 }
 
 stage_unit() {

@@ -101,7 +101,7 @@ int examine(const DoctorOptions& options) {
 
 CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
     CLI::App* command = app.add_subcommand(
-        "doctor", "look for what keeps RDMA from working on this node, and say the cure; changes nothing");
+        "doctor", "find out why RDMA does not work on this node, and how to fix it; changes nothing");
     command->add_option("-o,--output", options.format, "table (findings), wide (all checks, too), or json")
         ->check(CLI::IsMember({"table", "wide", "json"}))
         ->capture_default_str();

@@ -3,7 +3,7 @@
 // --wrap=NAME it takes __wrap_NAME in their place (ld(1)).
 //
 // - dlopen(): SQLite's extensions, which nobody enables (sqlite3_enable_load_extension()), and OpenSSL's providers.
-// - getaddrinfo(), gethostbyname(): libnl's nl_addr_info(), and OpenSSL's own sockets. Room http has a resolver.
+// - getaddrinfo(), gethostbyname(): libnl's nl_addr_info(), and OpenSSL's own sockets. Module `http` has a resolver.
 // - getprotobyname(), getprotobynumber(): libnl's nl_str2ip_proto() and nl_ip_proto2str().
 // - _dl_get_origin(): the C library's start (_dl_non_dynamic_init()). It reads the link /proc/self/exe, to find shared
 //   libraries beside the executable. -1 says that it cannot be read. The linker takes this one without --wrap.

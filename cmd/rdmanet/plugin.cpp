@@ -186,7 +186,7 @@ int code_of(const std::exception& error) {
 namespace {
 
 /// What to do about an error whose message cannot say it, because that depends on the command.
-std::string cure_for(const std::exception& error, std::string_view command) {
+std::string fix_for(const std::exception& error, std::string_view command) {
     if (dynamic_cast<const base::LockTimeout*>(&error) == nullptr) return {};
     if (command == "DEL")
         return ": see what that process waits for; if no other DEL comes, run `rdmanet gc` on the node";
@@ -195,7 +195,7 @@ std::string cure_for(const std::exception& error, std::string_view command) {
 
 std::string error_document(const std::exception& error, std::string_view cni_version, std::string_view command) {
     const bool of_del = command == "DEL";
-    std::string message = error.what() + cure_for(error, command);
+    std::string message = error.what() + fix_for(error, command);
     const auto* cni_error = dynamic_cast<const cni::CniError*>(&error);
     std::string details = cni_error != nullptr ? cni_error->details() : "";
     if (of_del) {

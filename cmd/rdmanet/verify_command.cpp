@@ -45,7 +45,7 @@ std::vector<verify::Check> check_containers(const inventory::Inventory& inventor
                               .subject = finding.subject,
                               .outcome = verify::Outcome::warning,
                               .what = finding.what,
-                              .cure = finding.cure});
+                              .fix = finding.fix});
     return checks;
 }
 

@@ -165,7 +165,7 @@ std::vector<ipam::Lease> release_where(state::LeaseStore& store, const state::At
 }
 
 /// For an error that stays until somebody does something.
-std::string cure_of(const base::Error& error, const state::LeaseStore& store) {
+std::string fix_of(const base::Error& error, const state::LeaseStore& store) {
     const auto* refusal = dynamic_cast<const ipam::StoreError*>(&error);
     if (refusal != nullptr && refusal->temporary()) return {};
     if (!store.etcd.empty()) // no other one is asked: the record says all that leads to it
@@ -202,7 +202,7 @@ std::optional<std::string> release_shared(state::AttachmentRecord& remaining, co
     remaining.leases.clear();
     return "";
 } catch (const base::Error& error) {
-    const std::string why = error.what() + cure_of(error, *remaining.lease_store);
+    const std::string why = error.what() + fix_of(error, *remaining.lease_store);
     node.log.error(fmt::format("the addresses of {} are still leased in the cluster, and `rdmanet gc` or a later call "
                                "gives them back: {}",
                                describe(remaining), why));
@@ -356,10 +356,10 @@ void pay_owed_addresses_soon(const Node& node, const state::AttachmentStore& rec
     node.log.warn(fmt::format("cannot look for addresses that are owed: {}", error.what()));
 }
 
-cni::CniError still_held_error(const StillHeld& held, std::string_view cure) {
+cni::CniError still_held_error(const StillHeld& held, std::string_view fix) {
     std::string message = "still held: ";
     for (const std::string& what : held) message += fmt::format("{}{}", &what == held.data() ? "" : "; ", what);
-    return {cni::ErrorCode::still_held, fmt::format("{}. {}", message, cure)};
+    return {cni::ErrorCode::still_held, fmt::format("{}. {}", message, fix)};
 }
 
 } // namespace rdmanet::attach

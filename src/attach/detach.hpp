@@ -51,7 +51,7 @@ void require_given_back(const state::AttachmentKey& key, const state::Attachment
 /// The same for all that owe, at the end of a call that has just used the cluster's store. Failures are only logged.
 void pay_owed_addresses_soon(const Node& node, const state::AttachmentStore& records);
 
-/// The error of DEL and GC: one message that names everything still held, and `cure`, a sentence.
-[[nodiscard]] cni::CniError still_held_error(const StillHeld& held, std::string_view cure);
+/// The error of DEL and GC: one message that names everything still held, and `fix`, a sentence.
+[[nodiscard]] cni::CniError still_held_error(const StillHeld& held, std::string_view fix);
 
 } // namespace rdmanet::attach

@@ -11,7 +11,7 @@ namespace rdmanet::attach {
 
 class PortTrouble {
 public:
-    /// Says that the parent, the PF or the device is down or has no carrier, with the cure. Empty if traffic can flow.
+    /// Says that the parent, the PF or the device is down or has no carrier, with the fix. Empty if traffic can flow.
     /// The text is the same for all attachments that share a port. The kernel is asked once about each parent on the
     /// host. Throws base::Error if it cannot be asked.
     [[nodiscard]] std::string find(const state::AttachmentRecord& record, const base::Deadline& deadline);

@@ -33,7 +33,7 @@ struct Prepared {
 };
 
 /// Plans the steps. `locked_parent` is the parent that ADD has locked, if it has locked one. The caller has undone
-/// what earlier attachments left, or ignores it (Attachment::disregarded). Throws CniError with the cure for
+/// what earlier attachments left, or ignores it (Attachment::disregarded). Throws CniError with the fix for
 /// everything that would make ADD fail later.
 [[nodiscard]] Prepared prepare(const AddContext& context, const std::optional<Movable>& moving,
                                const kernel::Link* locked_parent = nullptr);

@@ -28,13 +28,13 @@ std::string percent_encoded(std::string_view text) {
 void refuse_read(const kube::Api& api, const kube::Refused& refused) {
     using ipam::StoreError;
     using kube::Refusal;
-    std::string cure;
+    std::string fix;
     if (refused.why == Refusal::forbidden)
-        cure = fmt::format(": give --kubeconfig with a user who may do that{}{}",
-                           api.access().user.empty() ? "" : ", or grant it to ", api.access().user);
-    if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
+        fix = fmt::format(": give --kubeconfig with a user who may do that{}{}",
+                          api.access().user.empty() ? "" : ", or grant it to ", api.access().user);
+    if (refused.why == Refusal::unauthorized) fix = ": renew the token or certificate in the kubeconfig";
     throw StoreError(refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent,
-                     fmt::format("{}{}", refused.message, cure));
+                     fmt::format("{}{}", refused.message, fix));
 }
 
 std::optional<kube::Object> find_object(kube::Api& api, const std::string& path, const base::Deadline& deadline) try {

@@ -24,7 +24,7 @@ struct Listing {
 /// As a part of a request's target: everything but unreserved characters by its number (RFC 3986, section 2).
 [[nodiscard]] std::string percent_encoded(std::string_view text);
 
-/// Throws ipam::StoreError with what the server has refused, and with the cure.
+/// Throws ipam::StoreError with what the server has refused, and with the fix.
 [[noreturn]] void refuse_read(const kube::Api& api, const kube::Refused& refused);
 
 /// One object. nullopt if there is none. Throws ipam::StoreError.

@@ -110,17 +110,17 @@ std::string WhereaboutsApi::path_of(Kind kind, const std::string& name) const {
 
 void WhereaboutsApi::refuse(const kube::Refused& refused) const {
     using ipam::StoreError;
-    std::string cure;
+    std::string fix;
     if (refused.why == Refusal::not_found)
-        cure = fmt::format(": install whereabouts' CustomResourceDefinitions, and check that namespace {} exists",
-                           base::quoted(name_space_));
+        fix = fmt::format(": install whereabouts' CustomResourceDefinitions, and check that namespace {} exists",
+                          base::quoted(name_space_));
     if (refused.why == Refusal::forbidden)
-        cure = fmt::format(": grant that right to the user of the kubeconfig{}{}",
-                           api_.access().user.empty() ? "" : ", ", api_.access().user);
-    if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
-    if (refused.why == Refusal::too_large) cure = ": the pool is full; use several smaller ranges, or store \"blocks\"";
+        fix = fmt::format(": grant that right to the user of the kubeconfig{}{}",
+                          api_.access().user.empty() ? "" : ", ", api_.access().user);
+    if (refused.why == Refusal::unauthorized) fix = ": renew the token or certificate in the kubeconfig";
+    if (refused.why == Refusal::too_large) fix = ": the pool is full; use several smaller ranges, or store \"blocks\"";
     throw StoreError(refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent,
-                     fmt::format("lease store: {}{}", refused.message, cure));
+                     fmt::format("lease store: {}{}", refused.message, fix));
 }
 
 std::optional<kube::Object> WhereaboutsApi::find(Kind kind, const std::string& name, const base::Deadline& deadline) {

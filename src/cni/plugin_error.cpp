@@ -24,7 +24,7 @@ std::string last_words(std::string_view err) {
     return quoted(err.substr(err.size() - std::min(err.size(), kMost)), kMost);
 }
 
-std::string cure_of(int exec_errno) {
+std::string fix_of(int exec_errno) {
     switch (exec_errno) {
     case EACCES: return "make it executable with `chmod 0755`";
     case ENOENT: return "install its interpreter";
@@ -100,7 +100,7 @@ void throw_no_result(const std::string& who, std::string_view what, std::string_
 
 void throw_not_executed(const std::string& who, const std::string& program, int exec_errno) {
     throw_nonsense(
-        fmt::format("{}: cannot execute {}: {}: {}", who, program, base::errno_text(exec_errno), cure_of(exec_errno)));
+        fmt::format("{}: cannot execute {}: {}: {}", who, program, base::errno_text(exec_errno), fix_of(exec_errno)));
 }
 
 void require_success(const std::string& who, const std::string& program, const ChildOutcome& outcome,

@@ -141,9 +141,9 @@ void refuse_keys_of_vfs(const Reader& root, std::string_view kind) {
     for (const std::string_view key : {"guid", "ibKubernetesEnabled"}) refuse(key);
 }
 
-void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std::string_view cure) {
+void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std::string_view fix) {
     for (const std::string_view key : {"device", "hwaddr", "kernelpath"})
-        refuse_key(root, key, fmt::format("is only for \"host-device\", this network is \"{}\": {}", kind, cure));
+        refuse_key(root, key, fmt::format("is only for \"host-device\", this network is \"{}\": {}", kind, fix));
 }
 
 } // namespace

@@ -25,7 +25,7 @@ void report(const ApiServer::Failure& each, std::string_view then, Findings& fou
     case Trouble::unauthorized:
         if (!found.has_warned("tokens"))
             found.failure("", fmt::format("the API server refuses the token in {}{}", each.file, then),
-                          cure_of_token(each.owner));
+                          fix_of_token(each.owner));
         break;
     }
 }

@@ -135,7 +135,7 @@ std::string token_in(const std::string& file) {
 
 } // namespace
 
-std::string cure_of_token(std::string_view owner) {
+std::string fix_of_token(std::string_view owner) {
     return owner == "rdmanet" ? "copy a new token to this node"
                               : fmt::format("restart the pod of {} on this node, which writes a new one", owner);
 }
@@ -165,7 +165,7 @@ void check_tokens(const Context& context, Findings& found) {
         found.failure("",
                       fmt::format("the token in {} expired {} minutes ago, so the API server answers Unauthorized",
                                   file.path, (now - *expiry) / kMinute),
-                      cure_of_token(file.owner));
+                      fix_of_token(file.owner));
     }
     if (!any) throw base::Error("no kubeconfig in /etc/cni/net.d has a token that says when it expires");
 }

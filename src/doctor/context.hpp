@@ -41,14 +41,14 @@ class Findings {
 public:
     void begin(std::string_view check) { check_ = check; }
 
-    void failure(const std::string& subject, const std::string& what, const std::string& cure) {
-        add(Severity::failure, subject, what, cure);
+    void failure(const std::string& subject, const std::string& what, const std::string& fix) {
+        add(Severity::failure, subject, what, fix);
     }
-    void warning(const std::string& subject, const std::string& what, const std::string& cure) {
-        add(Severity::warning, subject, what, cure);
+    void warning(const std::string& subject, const std::string& what, const std::string& fix) {
+        add(Severity::warning, subject, what, fix);
     }
-    void info(const std::string& subject, const std::string& what, const std::string& cure = {}) {
-        add(Severity::info, subject, what, cure);
+    void info(const std::string& subject, const std::string& what, const std::string& fix = {}) {
+        add(Severity::info, subject, what, fix);
     }
 
     /// Whether an earlier check has found why the subject cannot work.
@@ -71,9 +71,9 @@ public:
     }
 
 private:
-    void add(Severity severity, const std::string& subject, const std::string& what, const std::string& cure) {
+    void add(Severity severity, const std::string& subject, const std::string& what, const std::string& fix) {
         all_.push_back(
-            {.check = std::string(check_), .subject = subject, .severity = severity, .what = what, .cure = cure});
+            {.check = std::string(check_), .subject = subject, .severity = severity, .what = what, .fix = fix});
     }
 
     std::string_view check_;

@@ -121,14 +121,14 @@ void report(const Context& context, const Plugin& plugin, const Empty& empty, bo
     const auto present = values_of(context, empty.exclusion.before, empty.exclusion.selector.trait);
     const std::string what = fmt::format("resource {} of {} has no device on this node: {}", empty.pool->resource,
                                          plugin.program, reason_of(empty.exclusion, present));
-    const std::string cure = fmt::format(
+    const std::string fix = fmt::format(
         "correct \"{}\" of resource {} in the plugin's ConfigMap (`kubectl get configmaps -A`), and restart "
         "its pod on this node",
         empty.exclusion.selector.key, empty.pool->resource);
     if (is_only_some && !has_renamed(empty.exclusion, present))
-        found.info("", what, fmt::format("if pods shall get it here, {}", cure));
+        found.info("", what, fmt::format("if pods shall get it here, {}", fix));
     else
-        found.warning("", what, cure);
+        found.warning("", what, fix);
 }
 
 /// A process can take any name and file, so what it can say is limited.

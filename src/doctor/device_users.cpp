@@ -33,11 +33,11 @@ void check_device_users(const Context& context, Findings& found) {
         const auto use = device == nullptr ? std::nullopt : attach::find_rdma_use(rdma, each);
         if (!use) continue;
         const std::string what = fmt::format("{}, so ADD does not move it into a pod", use->what);
-        const std::string cure = fmt::format("{} before a pod gets the device", use->cure);
+        const std::string fix = fmt::format("{} before a pod gets the device", use->fix);
         if (is_for_pods(*device))
-            found.warning(subject_of(*device), what, cure);
+            found.warning(subject_of(*device), what, fix);
         else
-            found.info(subject_of(*device), what, cure);
+            found.info(subject_of(*device), what, fix);
     }
 }
 

@@ -1,4 +1,4 @@
-// The distribution of the node (os-release(5)), for cures that are its own commands.
+// The distribution of the node (os-release(5)), for fixes that are its own commands.
 #pragma once
 
 #include "context.hpp"

@@ -21,7 +21,7 @@ bool is_for_user_space(std::string_view driver) {
            driver == "pci-stub";
 }
 
-std::string cure_of(const Device& device, const inventory::RdmaSwitchedOff& off) {
+std::string fix_of(const Device& device, const inventory::RdmaSwitchedOff& off) {
     const std::string handle =
         fmt::format("{}/{}", base::to_string(device.address->bus()), device.address->to_string());
     std::string set =
@@ -51,11 +51,11 @@ void check_switched_off(const Context& context, Findings& found) {
         const std::string text =
             fmt::format("{} is switched off: devlink's parameter {} is false, expected true{}", what,
                         device.switched_off->parameter, any ? fmt::format(" if pods shall use {}", users) : "");
-        const std::string cure = fmt::format("{}{}", cure_of(device, *device.switched_off), more);
+        const std::string fix = fmt::format("{}{}", fix_of(device, *device.switched_off), more);
         if (any)
-            found.info(subject_of(subject), text, cure);
+            found.info(subject_of(subject), text, fix);
         else
-            found.failure(subject_of(subject), text, cure);
+            found.failure(subject_of(subject), text, fix);
     };
     for (const Device& device : devices) {
         const bool is_vf = device.pci && device.pci->pf;

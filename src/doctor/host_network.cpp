@@ -82,7 +82,7 @@ struct NetworkService {
     std::string_view name;
     std::string_view files; // one for each interface it knows, called by the ifindex
     std::string_view claim; // a line of the file
-    std::string_view cure;
+    std::string_view fix;
 };
 constexpr NetworkService kNetworkServices[] = {
     {"NetworkManager", "/run/NetworkManager/devices", "managed=true",
@@ -110,7 +110,7 @@ void check_network_service(const Context& context, Findings& found) {
             found.warning("",
                           fmt::format("{} manages {} (the first: {}), and may change them before a pod gets them",
                                       service.name, base::counted(count, "VF", "VFs"), first->name),
-                          fmt::format(fmt::runtime(service.cure), base::shell_word(first->name)));
+                          fmt::format(fmt::runtime(service.fix), base::shell_word(first->name)));
     }
 }
 

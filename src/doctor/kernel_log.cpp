@@ -48,15 +48,15 @@ void check_module_signatures(const Context& context, Findings& found) {
     const std::vector<KernelMessage>& messages = context.kernel_log.messages();
     const auto refusal = std::find_if(messages.begin(), messages.end(), is_refusal);
     if (refusal == messages.end()) return;
-    const std::string cure = "use the drivers of the kernel's package; or sign the module, and enroll the key: "
-                             "`mokutil --import KEY`";
+    const std::string fix = "use the drivers of the kernel's package; or sign the module, and enroll the key: "
+                            "`mokutil --import KEY`";
     const auto is_missing = [&](const char* check) { return found.count_of(check) != 0; };
     if (is_missing("driver") || is_missing("core-modules") || is_missing("rdma-driver"))
-        found.warning("", fmt::format("the kernel refused a module for its signature: \"{}\"", refusal->text), cure);
+        found.warning("", fmt::format("the kernel refused a module for its signature: \"{}\"", refusal->text), fix);
     else
         found.info(
             "", fmt::format("the kernel refused a module for its signature, but none for RDMA: \"{}\"", refusal->text),
-            cure);
+            fix);
 }
 
 /// The message stays in the log when a later write to sriov_numvfs has succeeded. The log also has those of functions

@@ -55,7 +55,7 @@ std::string name_of(const Runtime& runtime) {
     return fmt::format("{} of {}", runtime.program, runtime.unit);
 }
 
-/// `other` is another cure, with a comma behind it.
+/// `other` is another fix, with a comma behind it.
 void report_inherited(const Runtime& runtime, const std::string& who, const std::string& other, Findings& found) {
     const std::string where = runtime.unit.empty() ? fmt::format("in the unit that starts {}", runtime.program)
                                                    : fmt::format("in {0} (`systemctl edit {1}`)", runtime.unit,

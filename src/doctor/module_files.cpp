@@ -16,7 +16,7 @@ namespace rdmanet::doctor {
 namespace {
 
 /// Which package of the running kernel has the modules that its smallest one leaves out.
-std::string package_cure(const Context& context) {
+std::string package_fix(const Context& context) {
     const std::string& release = context.inventory.kernel;
     switch (distribution_of(context)) {
     case Distribution::ubuntu: return fmt::format("`apt-get install linux-modules-extra-{}`", release);
@@ -66,8 +66,8 @@ void check_child_modules(const Context& context, Findings& found) {
     std::vector<std::string> unused;
     for (const ChildModule& each : wanted)
         if (!files.find(each.module)) (has_network_of(context, each.kind) ? used : unused).emplace_back(each.module);
-    if (!used.empty()) found.warning("", describe_missing(context, used), package_cure(context));
-    if (!unused.empty()) found.info("", describe_missing(context, unused), package_cure(context));
+    if (!used.empty()) found.warning("", describe_missing(context, used), package_fix(context));
+    if (!unused.empty()) found.info("", describe_missing(context, unused), package_fix(context));
 }
 
 /// Those that are loaded, of RDMA and of this node's NICs. Built-in modules have no notes.

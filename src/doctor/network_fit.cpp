@@ -21,7 +21,7 @@ using base::quoted;
 using kernel::Link;
 
 void refuse(const Network& network, const Misfit& misfit, Findings& found) {
-    report_misfit(network, fmt::format("ADD refuses it: {}", misfit.what), misfit.cure, found);
+    report_misfit(network, fmt::format("ADD refuses it: {}", misfit.what), misfit.fix, found);
 }
 
 void examine_absent_parent(const Network& network, const config::Config& config, const Context& context,
@@ -51,7 +51,7 @@ void examine_mode(const Network& network, const std::string& name, const config:
         if (misfit->is_refused)
             refuse(network, *misfit, found);
         else
-            found.info(network.place, fmt::format("its pods get no RDMA: {}", misfit->what), misfit->cure);
+            found.info(network.place, fmt::format("its pods get no RDMA: {}", misfit->what), misfit->fix);
     }
 }
 
@@ -61,10 +61,10 @@ void examine_parent(const Network& network, const config::Config& config, const 
     auto misfit = attach::find_parent_misfit(parent, config);
     if (!misfit) return;
     const bool is_ethernet = parent.hardware_type == ARPHRD_ETHER;
-    if (config.is_ipoib() && is_ethernet) misfit->cure = "set \"attach\" to \"macvlan\" or \"ipvlan\"";
+    if (config.is_ipoib() && is_ethernet) misfit->fix = "set \"attach\" to \"macvlan\" or \"ipvlan\"";
     if (!network.is_definition && (config.is_ipoib() ? is_ethernet : parent.is_infiniband()))
-        misfit->cure += cure_by_firmware(context.inventory, parent.parent_device,
-                                         config.is_ipoib() ? PortKind::infiniband : PortKind::ethernet);
+        misfit->fix += fix_by_firmware(context.inventory, parent.parent_device,
+                                       config.is_ipoib() ? PortKind::infiniband : PortKind::ethernet);
     refuse(network, *misfit, found);
 }
 
@@ -103,8 +103,8 @@ void examine_use_of_parent(const Network& network, const config::Config& config,
             refuse(network,
                    {.what = fmt::format("parent {} is a port of {} {}, so it cannot have {} children",
                                         quoted(parent.name), master.kind, quoted(master.name), family),
-                    .cure = master.kind == "openvswitch" ? "set \"master\" to an interface that is no port"
-                                                         : fmt::format("set \"master\" to {}", quoted(master.name))},
+                    .fix = master.kind == "openvswitch" ? "set \"master\" to an interface that is no port"
+                                                        : fmt::format("set \"master\" to {}", quoted(master.name))},
                    found);
     }
     const std::string child = find_child_in_the_way(context, links, parent, family);
@@ -113,20 +113,20 @@ void examine_use_of_parent(const Network& network, const config::Config& config,
         refuse(network,
                {.what = fmt::format("parent {} has {} children ({}), so it cannot have {} children",
                                     quoted(parent.name), other, child, family),
-                .cure = fmt::format("set \"attach\": \"{}\", or another \"master\"", other)},
+                .fix = fmt::format("set \"attach\": \"{}\", or another \"master\"", other)},
                found);
 }
 
 } // namespace
 
-void report_misfit(const Network& network, const std::string& what, const std::string& cure, Findings& found) {
+void report_misfit(const Network& network, const std::string& what, const std::string& fix, Findings& found) {
     if (network.is_definition)
-        found.info(network.place, what, fmt::format("if its pods shall run here, {}", cure));
+        found.info(network.place, what, fmt::format("if its pods shall run here, {}", fix));
     else
-        found.warning(network.place, what, cure);
+        found.warning(network.place, what, fix);
 }
 
-std::string cure_by_firmware(const inventory::Inventory& inventory, const std::string& address, PortKind wanted) {
+std::string fix_by_firmware(const inventory::Inventory& inventory, const std::string& address, PortKind wanted) {
     for (const inventory::Device& device : inventory.devices)
         if (device.pci && device.pci->vendor == kNvidia && !device.pci->pf &&
             device.pci->address.to_string() == address)
@@ -147,7 +147,7 @@ void examine_fit(const Network& network, const std::string& name, const config::
     examine_parent(network, config, context, *parent, found);
     examine_use_of_parent(network, config, context, links, *parent, found);
     if (const auto misfit = find_range_misfit(config, context.host_links.routes(), links, *parent))
-        report_misfit(network, misfit->what, misfit->cure, found);
+        report_misfit(network, misfit->what, misfit->fix, found);
     if (const auto family = family_of(config.kind()); !family.empty()) parents.take(network, parent->name, family);
 }
 

@@ -169,11 +169,11 @@ void SharedParents::report(Findings& found) const {
         const std::string what = fmt::format("it wants {} children on {}, and {} wants {} children there: one kind "
                                              "excludes the other",
                                              use->kind, use->parent, other->place, other->kind);
-        const std::string cure = "give both the same \"attach\", or one of them another \"master\"";
+        const std::string fix = "give both the same \"attach\", or one of them another \"master\"";
         if (use->is_definition)
-            found.info(use->place, what, cure);
+            found.info(use->place, what, fix);
         else
-            found.warning(use->place, what, cure);
+            found.warning(use->place, what, fix);
     }
 }
 

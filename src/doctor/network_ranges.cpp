@@ -54,8 +54,8 @@ std::optional<attach::Misfit> find_misfit(const base::IpPrefix& subnet, const st
     return attach::Misfit{
         .what = fmt::format("its range {}/{} overlaps {} of interface {}, so its pods may not reach hosts behind {}",
                             subnet.network(), subnet.length(), destination, other->name, other->name),
-        .cure = fmt::format("unless {} and {} are in one network, choose a range outside of {}", other->name,
-                            parent.name, destination)};
+        .fix = fmt::format("unless {} and {} are in one network, choose a range outside of {}", other->name,
+                           parent.name, destination)};
 }
 
 } // namespace

@@ -127,19 +127,19 @@ void check_ecn(const Context& context, Findings& found) {
     for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
         for (unsigned priority = 0; priority < kernel::kPriorities; ++priority) {
             std::vector<std::string> off;
-            std::string cure;
+            std::string fix;
             for (const char* part : {"roce_np", "roce_rp"}) {
                 const std::string file = fmt::format("/sys/class/net/{}/ecn/{}/enable/{}", net.name, part, priority);
                 if (!has_pfc(flow, priority) || line_of(context.path(file)) != "0") continue;
                 off.emplace_back(part);
-                cure += fmt::format("{}`echo 1 >{}`", cure.empty() ? "" : ", ", shell_word(file));
+                fix += fmt::format("{}`echo 1 >{}`", fix.empty() ? "" : ", ", shell_word(file));
             }
             if (!off.empty())
                 found.info(subject_of(device),
                            fmt::format("ECN ({}) of {} is off for priority {}, which has PFC: congestion stops whole "
                                        "links",
                                        base::join(off), net.name, priority),
-                           cure);
+                           fix);
         }
     });
 }

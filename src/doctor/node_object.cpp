@@ -106,12 +106,12 @@ void check_taints(const Context& context, Findings& found) {
         if (!keeps_daemons_away(taint)) continue;
         const std::string what =
             fmt::format("taint {} keeps pods without a toleration away, also those of device plugins", taint);
-        const std::string cure = "if the device plugin shall run here, add a toleration to its DaemonSet (for NVIDIA's "
-                                 "network operator, to \"tolerations\" of NicClusterPolicy)";
+        const std::string fix = "if the device plugin shall run here, add a toleration to its DaemonSet (for NVIDIA's "
+                                "network operator, to \"tolerations\" of NicClusterPolicy)";
         if (lacks_resources)
-            found.warning(name, what, cure);
+            found.warning(name, what, fix);
         else
-            found.info(name, what, cure);
+            found.info(name, what, fix);
     }
     if (is_cordoned(node->root()))
         found.info(name, "it is cordoned, so no new pod is scheduled to it",

@@ -22,7 +22,7 @@ std::string port_name(const Interface& interface) {
 
 struct Cause {
     std::string what;
-    std::string cure;
+    std::string fix;
 };
 
 Cause cause_in_partition(const Interface& interface) {
@@ -41,7 +41,7 @@ Cause cause_of_silence(const Context& context, const Interface& interface) {
     if (port == nullptr || port->state == kernel::PortState::active) return cause_in_partition(interface);
     const std::string where = fmt::format("{} is {}", port_name(interface), port->state);
     if (port->physical_state == "LinkUp")
-        return {fmt::format("{}, because {}", where, kNoSubnetManager), kSubnetManagerCure};
+        return {fmt::format("{}, because {}", where, kNoSubnetManager), kSubnetManagerFix};
     return {fmt::format("{}, physical state {}", where, port->physical_state),
             "check the cable, and the VF's link state"};
 }
@@ -53,7 +53,7 @@ void check_broadcast_group(const Context& context, const Interface& interface, c
     if (!interface.net.is_up || interface.net.has_carrier) return;
     const Cause cause = cause_of_silence(context, interface);
     found.failure(subject, fmt::format("it has not joined its broadcast group, so it reaches nobody: {}", cause.what),
-                  cause.cure);
+                  cause.fix);
 }
 
 /// The interface's own P_Key does not tell: the kernel sets bit 15 in it (ipoib_new_child_link(), ipoib_netlink.c).

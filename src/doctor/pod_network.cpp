@@ -68,7 +68,7 @@ std::string name_of(kernel::Socket& socket, unsigned ifindex) {
     return link ? link->name : fmt::format("interface number {}", ifindex);
 }
 
-/// Asked with the address as the packets' source, because routing by source is a cure.
+/// Asked with the address as the packets' source, because routing by source is one of the fixes.
 void check_routes(const Context& context, Findings& found) {
     std::optional<kernel::Socket> socket;
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {

@@ -55,14 +55,14 @@ void check_pod_found(const Context& context, Findings& found) {
                       "run `rdmanet doctor` as root on the node, in its PID namespace");
         return;
     }
-    std::string cure = fmt::format("{} shows its node and its events: look a message up with "
-                                   "`rdmanet doctor explain \"MESSAGE\"`",
-                                   description_command(pod));
+    std::string fix = fmt::format("{} shows its node and its events: look a message up with "
+                                  "`rdmanet doctor explain \"MESSAGE\"`",
+                                  description_command(pod));
     if (has_pod_without_name(context.inventory))
-        cure += "; if it runs here without an interface of rdmanet, give its UID: `rdmanet doctor --pod UID`";
+        fix += "; if it runs here without an interface of rdmanet, give its UID: `rdmanet doctor --pod UID`";
     found.failure(
         pod, "no network namespace on this node is known as this pod's: it has not started here, or runs elsewhere",
-        cure);
+        fix);
 }
 
 constexpr Check kPodPresenceChecks[] = {

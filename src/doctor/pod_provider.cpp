@@ -119,13 +119,13 @@ Providers providers_of(const std::string& process) {
 
 void check_image(const Context& context, const Interface& interface, const std::string& subject,
                  const std::string& process, const Providers& providers, Findings& found) {
-    constexpr const char* kCure = "install the package ibverbs-providers (Debian) or libibverbs (Fedora) in the image";
+    constexpr const char* kFix = "install the package ibverbs-providers (Debian) or libibverbs (Fedora) in the image";
     if (providers.has_path) return;
     if (providers.names.empty()) {
         found.failure(subject,
                       fmt::format("the image of {} has libibverbs without a provider, so it finds no device",
                                   name_of_process(process)),
-                      kCure);
+                      kFix);
         return;
     }
     const std::vector<std::string> libraries = libraries_for(context, interface);
@@ -135,7 +135,7 @@ void check_image(const Context& context, const Interface& interface, const std::
             fmt::format("the image of {} has providers of libibverbs, but not that of {} ({}*.so), so it does "
                         "not find the device",
                         name_of_process(process), interface.rdma_device, libraries.front()),
-            kCure);
+            kFix);
 }
 
 /// The first image that has libibverbs: others may be linked statically.

@@ -26,7 +26,7 @@ std::optional<unsigned> find_lossy_neighbour(const kernel::FlowControl& flow, un
     return std::nullopt;
 }
 
-/// The buffer of each priority, after the cures that were given.
+/// The buffer of each priority, after the fixes that were given.
 using Plan = std::array<std::uint8_t, kernel::kPriorities>;
 
 /// The priority's own buffer if it shares it with no other, or else a free one. The seven other priorities leave at
@@ -44,7 +44,7 @@ unsigned find_free_buffer(const Plan& plan, unsigned priority) {
     return 0;
 }
 
-std::string cure_of_buffers(const NetDevice& net, Plan& plan, unsigned priority) {
+std::string fix_of_buffers(const NetDevice& net, Plan& plan, unsigned priority) {
     const unsigned buffer = find_free_buffer(plan, priority);
     plan[priority] = static_cast<std::uint8_t>(buffer);
     return fmt::format("give priority {0} a buffer of its own with room: `dcb buffer set dev {1} prio-buffer {0}:{2} "
@@ -72,7 +72,7 @@ void check_buffers(const Context& context, Findings& found) {
         Plan plan = flow.buffers->of_priority;
         for (unsigned priority = 0; priority < kernel::kPriorities; ++priority)
             if (const auto fault = has_pfc(flow, priority) ? find_fault(flow, net, priority) : std::nullopt)
-                found.info(subject_of(device), *fault, cure_of_buffers(net, plan, priority));
+                found.info(subject_of(device), *fault, fix_of_buffers(net, plan, priority));
     });
 }
 
@@ -82,9 +82,9 @@ void check_storm(const Context& context, Findings& found) {
         const unsigned pfc = port.net->flow_control ? port.net->flow_control->pfc : 0U;
         for (const PortTrouble& trouble : judge(port.counters, port.period, port.net->name, pfc))
             if (trouble.severity == Severity::info)
-                found.info(subject_of(*port.device), trouble.what, trouble.cure);
+                found.info(subject_of(*port.device), trouble.what, trouble.fix);
             else
-                found.warning(subject_of(*port.device), trouble.what, trouble.cure);
+                found.warning(subject_of(*port.device), trouble.what, trouble.fix);
     }
 }
 

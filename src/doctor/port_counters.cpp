@@ -92,26 +92,26 @@ std::optional<PortTrouble> judge(const PortCounter& growth, std::chrono::millise
     case PortEvent::paused:
         if (percent < kNormalPercent) return std::nullopt;
         return PortTrouble{.what = fmt::format("its peer paused {} for {} % {}", interface, percent, when),
-                           .cure = std::string(kSlowPeer)};
+                           .fix = std::string(kSlowPeer)};
     case PortEvent::pausing:
         if (percent < kNormalPercent) return std::nullopt;
         return PortTrouble{.what = fmt::format("{} paused its peer for {} % {}", interface, percent, when),
-                           .cure = std::string(kSlowHost)};
+                           .fix = std::string(kSlowHost)};
     case PortEvent::pause_frame:
         if (in_a_second < kNormalFrames) return std::nullopt;
         return PortTrouble{
             .what = fmt::format("{} got {} pause frames in a second ({})", interface, in_a_second, growth.name),
-            .cure = std::string(kSlowPeer)};
+            .fix = std::string(kSlowPeer)};
     case PortEvent::sent_frame:
         if (in_a_second < kNormalFrames) return std::nullopt;
         return PortTrouble{
             .what = fmt::format("{} sent {} pause frames in a second ({})", interface, in_a_second, growth.name),
-            .cure = std::string(kSlowHost)};
+            .fix = std::string(kSlowHost)};
     case PortEvent::stall:
         return PortTrouble{.what = fmt::format("{} paused its peer without end, which its NIC counted {} times in the "
                                                "last {} ms ({})",
                                                interface, growth.value, ms, growth.name),
-                           .cure = std::string(kSlowHost)};
+                           .fix = std::string(kSlowHost)};
     case PortEvent::discard: break;
     }
     return std::nullopt; // judge_loss()
@@ -123,7 +123,7 @@ PortTrouble judge_loss(const PortCounter& growth, std::chrono::milliseconds peri
     const auto ms = static_cast<std::uint64_t>(std::max(period.count(), std::int64_t{1}));
     PortTrouble trouble{.what = fmt::format("{} dropped {} received packets in the last {} ms ({})", interface,
                                             growth.value, ms, growth.name),
-                        .cure = std::string(kLossyPort),
+                        .fix = std::string(kLossyPort),
                         .severity = growth.value * 1000 / ms < kMany ? Severity::info : Severity::warning};
     if (growth.priority && pfc != 0 && (pfc >> *growth.priority & 1U) == 0)
         trouble.what += fmt::format(": priority {} has no PFC, so RoCE may not be concerned", *growth.priority);

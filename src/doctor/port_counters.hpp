@@ -41,7 +41,7 @@ struct PortCounter {
 /// "its peer paused rnic1p0 for 37 % of the last 250 ms (rx_prio3_pause_duration)", and what to do.
 struct PortTrouble {
     std::string what;
-    std::string cure;
+    std::string fix;
     Severity severity = Severity::warning;
 };
 /// `growth` is that of `interface` in `period`. Bit P of `pfc`: PFC is on for priority P. Pauses of less than 5 % are

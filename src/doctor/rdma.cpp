@@ -88,7 +88,7 @@ void check_port_state(const Context& context, Findings& found) {
             if (port.link_layer == "InfiniBand" && port.physical_state == "LinkUp")
                 found.failure(subject_of(device),
                               fmt::format("{}, with LID {}: {}", where, port.lid.value_or(0), kNoSubnetManager),
-                              kSubnetManagerCure);
+                              kSubnetManagerFix);
             else
                 found.failure(subject_of(device),
                               fmt::format("{}, physical state {}: it has no link", where, port.physical_state),

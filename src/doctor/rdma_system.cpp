@@ -104,11 +104,11 @@ void report_initramfs(const Context& context, const ModeOption& option, RdmaNetn
                     initramfs_command(distribution_of(context)), netns_mode_name(option.mode)));
 }
 
-void report_next_boot(RdmaNetnsMode mode, RdmaNetnsMode next, const std::string& cure, Findings& found) {
+void report_next_boot(RdmaNetnsMode mode, RdmaNetnsMode next, const std::string& fix, Findings& found) {
     found.warning("",
                   fmt::format("rdma netns mode is {} now, and will be {} after the next boot", netns_mode_name(mode),
                               netns_mode_name(next)),
-                  cure);
+                  fix);
 }
 
 /// modprobe does not load a part of the kernel, so only the kernel's command line has options for it.

@@ -7,6 +7,6 @@
 namespace rdmanet::doctor {
 
 /// How "Multus", "whereabouts" or "rdmanet" gets a new token.
-[[nodiscard]] std::string cure_of_token(std::string_view owner);
+[[nodiscard]] std::string fix_of_token(std::string_view owner);
 
 } // namespace rdmanet::doctor

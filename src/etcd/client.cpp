@@ -272,10 +272,10 @@ private:
         if (refusal.code < 0 ||
             std::find(std::begin(kUncertain), std::end(kUncertain), refusal.code) != std::end(kUncertain))
             return {text, true};
-        throw Failure(Kind::permanent, fmt::format("{}{}", text, cure_for(refusal)));
+        throw Failure(Kind::permanent, fmt::format("{}{}", text, fix_for(refusal)));
     }
 
-    [[nodiscard]] std::string cure_for(const Refusal& refusal) const {
+    [[nodiscard]] std::string fix_for(const Refusal& refusal) const {
         if (refusal.says("user name is empty") || (refusal.code == kPermissionDenied && access_.username.empty()))
             return ": set etcd.username and etcd.passwordFile";
         if (refusal.code == kPermissionDenied)

@@ -182,11 +182,11 @@ std::string Reader::to_text() const {
     return to_json(as_node(node_));
 }
 
-ValueError Reader::unexpected(std::string_view expected, std::string_view cure) const {
+ValueError Reader::unexpected(std::string_view expected, std::string_view fix) const {
     const Node& node = as_node(node_);
     const bool type_says_it = node.is_null() || node.is_object() || node.is_array();
     return {path_, fmt::format("expected {}, found {}{}{}", expected,
-                               type_says_it ? std::string(type_name(node)) : shown(), cure.empty() ? "" : ": ", cure)};
+                               type_says_it ? std::string(type_name(node)) : shown(), fix.empty() ? "" : ": ", fix)};
 }
 
 } // namespace rdmanet::json

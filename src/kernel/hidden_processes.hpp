@@ -5,7 +5,7 @@
 
 namespace rdmanet::kernel {
 
-/// Why processes may be missing from `proc`, with the cure. Empty if none is missing. Throws base::SystemError.
+/// Why processes may be missing from `proc`, with the fix. Empty if none is missing. Throws base::SystemError.
 [[nodiscard]] std::string find_reason_for_hidden_processes(const std::string& proc);
 
 } // namespace rdmanet::kernel

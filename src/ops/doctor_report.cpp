@@ -57,7 +57,7 @@ std::string text_of(const Finding& finding, Colours colours) {
     std::string text = fmt::format("{} {}{}: {}\n", severity_text(finding.severity, colours), finding.check,
                                    finding.subject.empty() ? "" : fmt::format(" {}", printable(finding.subject)),
                                    printable(finding.what));
-    if (!finding.cure.empty()) text += fmt::format("  cure: {}\n", printable(finding.cure));
+    if (!finding.fix.empty()) text += fmt::format("  fix: {}\n", printable(finding.fix));
     return text;
 }
 
@@ -92,7 +92,7 @@ std::string to_json(const Report& report) {
             .member("subject", finding.subject)
             .member("severity", to_string(finding.severity))
             .member("what", finding.what)
-            .member("cure", finding.cure)
+            .member("fix", finding.fix)
             .end_object();
     writer.end_array().key("unseen").begin_array();
     for (const std::string& what : report.unseen) writer.value(what);

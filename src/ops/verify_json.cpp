@@ -84,7 +84,7 @@ std::string to_json(const verify::Report& report) {
             .member("subject", check.subject)
             .member("result", to_string(check.outcome))
             .member("what", check.what)
-            .member("cure", check.cure)
+            .member("fix", check.fix)
             .end_object();
     writer.end_array();
     if (report.cause)
@@ -92,7 +92,7 @@ std::string to_json(const verify::Report& report) {
             .begin_object()
             .member("stage", report.cause->stage)
             .member("what", report.cause->what)
-            .member("cure", report.cause->cure)
+            .member("fix", report.cause->fix)
             .end_object();
     return fmt::format("{}\n", writer.member("exitStatus", exit_status_of(report)).end_object().to_text());
 }

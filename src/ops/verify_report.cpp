@@ -68,8 +68,8 @@ std::string table_of_tests(const verify::Report& report) {
 }
 
 std::string text_of_check(const Check& check) {
-    return fmt::format("{} {} {}: {}\n  cure: {}\n", check.outcome, check.id, printable(check.subject),
-                       printable(check.what), printable(check.cure));
+    return fmt::format("{} {} {}: {}\n  fix: {}\n", check.outcome, check.id, printable(check.subject),
+                       printable(check.what), printable(check.fix));
 }
 
 std::string verdict_text(Verdict verdict, Colours colours) {
@@ -86,8 +86,8 @@ std::string to_text(const verify::Report& report, Colours colours) {
     for (const Check& check : report.checks)
         if (check.outcome != verify::Outcome::ok) text += text_of_check(check);
     if (report.cause)
-        text += fmt::format("failure {}: {}\n  cure: {}\n", report.cause->stage, printable(report.cause->what),
-                            printable(report.cause->cure));
+        text += fmt::format("failure {}: {}\n  fix: {}\n", report.cause->stage, printable(report.cause->what),
+                            printable(report.cause->fix));
     return text + fmt::format("{}: {}\n", verdict_text(report.verdict(), colours), sentence_of(report));
 }
 

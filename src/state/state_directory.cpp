@@ -52,7 +52,7 @@ std::string find_kind_fault(const struct stat& status) {
 
 /// What to do if a file in the directory could not be written for this reason. Empty for reasons that lie elsewhere:
 /// the process or the node has no more descriptors, locks or memory, or /proc is not mounted.
-std::string cure_of(int errno_value, const std::string& directory) {
+std::string fix_of(int errno_value, const std::string& directory) {
     switch (errno_value) {
     case EIO: return "look into `dmesg`, and repair its file system";
     case ENOSPC: return "free some space or inodes there";
@@ -71,9 +71,9 @@ std::string cure_of(int errno_value, const std::string& directory) {
 std::string find_fault_of_writes(const std::string& directory) {
     if (::access(directory.c_str(), W_OK | X_OK) == 0) return find_space_fault(directory);
     const int why = errno;
-    const std::string cure = cure_of(why, directory);
-    if (cure.empty()) return {};
-    return fmt::format("cannot be written ({}): {}", base::errno_text(why), cure);
+    const std::string fix = fix_of(why, directory);
+    if (fix.empty()) return {};
+    return fmt::format("cannot be written ({}): {}", base::errno_text(why), fix);
 }
 
 std::string named(const std::string& directory, const std::string& fault) {
@@ -115,9 +115,9 @@ void require_directory(const std::string& directory) {
 }
 
 void require_other_cause(const std::string& directory, const base::SystemError& error) {
-    if (const std::string cure = cure_of(error.errno_value(), directory); !cure.empty())
+    if (const std::string fix = fix_of(error.errno_value(), directory); !fix.empty())
         throw DirectoryError(
-            fmt::format("state directory {} cannot be written ({}): {}", directory, error.what(), cure));
+            fmt::format("state directory {} cannot be written ({}): {}", directory, error.what(), fix));
 }
 
 } // namespace rdmanet::state

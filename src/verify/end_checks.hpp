@@ -19,8 +19,8 @@ public:
 
     // Each returns whether the next check can be made.
     bool passed(const std::string& id, const std::string& what);
-    bool warned(const std::string& id, const std::string& what, const std::string& cure);
-    bool failed(const std::string& id, const std::string& what, const std::string& cure);
+    bool warned(const std::string& id, const std::string& what, const std::string& fix);
+    bool failed(const std::string& id, const std::string& what, const std::string& fix);
 
 private:
     FoundEndpoint found_;

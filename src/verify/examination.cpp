@@ -38,15 +38,15 @@ bool EndChecks::passed(const std::string& id, const std::string& what) {
     return true;
 }
 
-bool EndChecks::warned(const std::string& id, const std::string& what, const std::string& cure) {
+bool EndChecks::warned(const std::string& id, const std::string& what, const std::string& fix) {
     found_.checks.push_back(
-        {.id = id, .subject = found_.endpoint.to_string(), .outcome = Outcome::warning, .what = what, .cure = cure});
+        {.id = id, .subject = found_.endpoint.to_string(), .outcome = Outcome::warning, .what = what, .fix = fix});
     return true;
 }
 
-bool EndChecks::failed(const std::string& id, const std::string& what, const std::string& cure) {
+bool EndChecks::failed(const std::string& id, const std::string& what, const std::string& fix) {
     found_.checks.push_back(
-        {.id = id, .subject = found_.endpoint.to_string(), .outcome = Outcome::failure, .what = what, .cure = cure});
+        {.id = id, .subject = found_.endpoint.to_string(), .outcome = Outcome::failure, .what = what, .fix = fix});
     return false;
 }
 

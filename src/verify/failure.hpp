@@ -18,13 +18,13 @@ enum class Suspect : std::uint8_t {
 /// what() has the thing and the value found.
 class Failure : public base::Error {
 public:
-    Failure(std::string what, std::string cure, Suspect suspect = Suspect::unknown)
-        : Error(std::move(what)), cure_(std::move(cure)), suspect_(suspect) {}
-    [[nodiscard]] const std::string& cure() const { return cure_; }
+    Failure(std::string what, std::string fix, Suspect suspect = Suspect::unknown)
+        : Error(std::move(what)), fix_(std::move(fix)), suspect_(suspect) {}
+    [[nodiscard]] const std::string& fix() const { return fix_; }
     [[nodiscard]] Suspect suspect() const { return suspect_; }
 
 private:
-    std::string cure_;
+    std::string fix_;
     Suspect suspect_;
 };
 

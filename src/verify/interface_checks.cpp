@@ -65,9 +65,9 @@ bool check_addresses(EndChecks& checks, const Interface& interface) {
     std::vector<std::string> lost;
     for (const base::IpAddress& address : interface.lost) lost.push_back(address.to_string());
     const std::string what = fmt::format("{} has lost {}, which rdmanet gave it", interface.net.name, base::join(lost));
-    const std::string cure = "delete the pod: its next one gets its addresses anew";
-    if (interface.addresses.empty() && !interface.pkey) return checks.failed("addresses", what, cure);
-    return checks.warned("addresses", what, cure);
+    const std::string fix = "delete the pod: its next one gets its addresses anew";
+    if (interface.addresses.empty() && !interface.pkey) return checks.failed("addresses", what, fix);
+    return checks.warned("addresses", what, fix);
 }
 
 } // namespace

@@ -19,7 +19,7 @@
 namespace rdmanet::verify {
 namespace {
 
-constexpr const char* kTokenCure = "give the token that `rdmanet verify --server` prints";
+constexpr const char* kTokenFix = "give the token that `rdmanet verify --server` prints";
 constexpr std::chrono::seconds kGreeting{5}; // a client that says nothing keeps others waiting for so long
 
 using base::IpAddress;
@@ -32,7 +32,7 @@ std::optional<UniqueFd> admit(UniqueFd fd, std::string_view token, const base::D
     const json::Document hello = channel.receive("hello", deadline);
     const std::int64_t version = hello.root().at("version").integer(0, INT32_MAX);
     if (!is_same_token(hello.root().at("token").string(), token)) {
-        channel.send(to_failure({"the token is not the server's", kTokenCure}), deadline);
+        channel.send(to_failure({"the token is not the server's", kTokenFix}), deadline);
         return std::nullopt;
     }
     if (version != kVersion) {

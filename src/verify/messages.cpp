@@ -141,7 +141,7 @@ std::string to_failure(const Failure& failure) {
         .begin_object()
         .member("type", "failed")
         .member("what", failure.what())
-        .member("cure", failure.cure())
+        .member("fix", failure.fix())
         .member("way", failure.suspect() == Suspect::way)
         .end_object()
         .to_text();
@@ -150,8 +150,7 @@ std::string to_failure(const Failure& failure) {
 PeersFailure parse_failure(const json::Document& message) {
     const Reader root = message.root();
     const auto way = root.find("way");
-    return {root.at("what").string(), root.at("cure").string(),
-            way && way->boolean() ? Suspect::way : Suspect::unknown};
+    return {root.at("what").string(), root.at("fix").string(), way && way->boolean() ? Suspect::way : Suspect::unknown};
 }
 
 std::string to_signal(std::string_view type) {

@@ -101,7 +101,7 @@ UniqueFd meet(const Peer& peer, std::string_view token, const base::Deadline& de
     try {
         (void)channel.receive("welcome", deadline);
     } catch (const Failure& failure) {
-        throw base::Error(fmt::format("{} refuses: {}: {}", peer, failure.what(), failure.cure()));
+        throw base::Error(fmt::format("{} refuses: {}: {}", peer, failure.what(), failure.fix()));
     }
     return std::move(channel).release();
 }

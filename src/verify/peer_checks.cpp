@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kKernelPatience{10};
 void describe_families(const Endpoint& v6, const Endpoint& v4, Check& check) {
     check.what =
         fmt::format("{} has no GID of an IPv4 address, only of {}; {} has one of {}", v6, *v6.address, v4, *v4.address);
-    check.cure =
+    check.fix =
         v6.address->is_link_local()
             ? fmt::format("delete the pod {} if it has lost its address, else give its network an IPv4 range", v6.pod)
             : fmt::format("give both networks addresses of one family: {} needs an IPv4 range, or {} an IPv6 "
@@ -30,7 +30,7 @@ Check check_kind(const Endpoint& here, const Endpoint& peer) {
         check.outcome = Outcome::failure;
         check.what = fmt::format("{} is {}, and {} is {}", here, here.is_infiniband ? "InfiniBand" : "Ethernet", peer,
                                  peer.is_infiniband ? "InfiniBand" : "Ethernet");
-        check.cure = "test between two interfaces of one kind";
+        check.fix = "test between two interfaces of one kind";
     } else if (!here.is_infiniband && here.address && peer.address &&
                here.address->family() != peer.address->family()) {
         check.outcome = Outcome::failure;
@@ -38,7 +38,7 @@ Check check_kind(const Endpoint& here, const Endpoint& peer) {
     } else if (!here.is_infiniband && here.address == peer.address && !here.is_same_as(peer)) {
         check.outcome = Outcome::failure;
         check.what = fmt::format("{} and {} have the same address {}", here, peer, *here.address);
-        check.cure = "let the networks share their \"ipam\" ranges, or give them different ones";
+        check.fix = "let the networks share their \"ipam\" ranges, or give them different ones";
     }
     return check;
 }
@@ -50,12 +50,12 @@ Check check_partition(const Endpoint& here, const Endpoint& peer) {
     if (!kernel::is_same_partition(*here.pkey, *peer.pkey)) {
         check.outcome = Outcome::failure;
         check.what = fmt::format("{} is in partition {:#06x}, and {} in {:#06x}", here, *here.pkey, peer, *peer.pkey);
-        check.cure = "give both networks the same \"pkey\"";
+        check.fix = "give both networks the same \"pkey\"";
     } else if (((*here.pkey | *peer.pkey) & kernel::kFullMember) == 0) {
         check.outcome = Outcome::failure;
         check.what = fmt::format("the ports of {} and {} are both limited members of partition {:#06x}", here, peer,
                                  *here.pkey | kernel::kFullMember);
-        check.cure = "in the subnet manager, make one of the ports a full member";
+        check.fix = "in the subnet manager, make one of the ports a full member";
     }
     return check;
 }
@@ -73,8 +73,8 @@ Check check_route(kernel::Socket& socket, const Endpoint& here, const Endpoint& 
     check.what = route ? fmt::format("packets to {} leave by {}, expected {}", *peer.address,
                                      link ? link->name : fmt::format("interface {}", route->ifindex), here.interface)
                        : fmt::format("no route to {}, expected one by {}", *peer.address, here.interface);
-    check.cure = fmt::format("add a route to the network's \"routes\", or in the pod: `ip route add {} dev {}`",
-                             *peer.address, here.interface);
+    check.fix = fmt::format("add a route to the network's \"routes\", or in the pod: `ip route add {} dev {}`",
+                            *peer.address, here.interface);
     return check;
 }
 
@@ -83,7 +83,7 @@ Check check_mtu(const Endpoint& here, const Endpoint& peer) {
     if (here.mtu == peer.mtu) return check;
     check.outcome = Outcome::warning;
     check.what = fmt::format("packets of {} carry {} bytes, those of {} carry {}", here, here.mtu, peer, peer.mtu);
-    check.cure = "set the same \"mtu\" in both networks, and on both parents or PFs";
+    check.fix = "set the same \"mtu\" in both networks, and on both parents or PFs";
     return check;
 }
 

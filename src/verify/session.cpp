@@ -35,10 +35,10 @@ public:
         } catch (const PeersFailure& failure) {
             report_.cause = Cause{.stage = stage_,
                                   .what = fmt::format("the other end reports: {}", failure.what()),
-                                  .cure = cure_of(failure)};
+                                  .fix = fix_of(failure)};
         } catch (const Failure& failure) {
-            report_.cause = Cause{.stage = stage_, .what = failure.what(), .cure = cure_of(failure)};
-            tell_peer({failure.what(), report_.cause->cure, failure.suspect()});
+            report_.cause = Cause{.stage = stage_, .what = failure.what(), .fix = fix_of(failure)};
+            tell_peer({failure.what(), report_.cause->fix, failure.suspect()});
         } catch (const base::Error& error) {
             tell_peer({error.what(), "look at the other end"});
             throw;
@@ -69,13 +69,13 @@ private:
     }
 
     /// If packets do not arrive, what a check has warned of is the likely reason.
-    [[nodiscard]] std::string cure_of(const Failure& failure) const {
+    [[nodiscard]] std::string fix_of(const Failure& failure) const {
         if (failure.suspect() == Suspect::way)
             for (const Check& each : report_.checks)
                 if (each.outcome == Outcome::warning)
                     return fmt::format("first mend what the warning {} of {} says: {}", each.id, each.subject,
-                                       each.cure);
-        return failure.cure();
+                                       each.fix);
+        return failure.fix();
     }
 
     void begin(const char* stage, const char* what) {
@@ -100,7 +100,7 @@ private:
         for (Check& each : check_peer(report_.here, peer)) {
             if (each.outcome == Outcome::failure) {
                 stage_ = each.id;
-                throw Failure(each.what, each.cure);
+                throw Failure(each.what, each.fix);
             }
             report_.checks.push_back(std::move(each));
         }

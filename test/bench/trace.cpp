@@ -80,13 +80,13 @@ void add_probes(EventRing& ring, const std::string& program, const std::vector<F
 
 void add_system_calls_and_faults(EventRing& ring) {
     const fs::path events = "/sys/kernel/tracing/events/raw_syscalls";
-    const char* const cure = "mount -t tracefs none /sys/kernel/tracing";
+    const char* const fix = "mount -t tracefs none /sys/kernel/tracing";
     perf_event_attr attributes{};
     attributes.type = PERF_TYPE_TRACEPOINT;
     attributes.sample_period = 1;
-    attributes.config = number_in(events / "sys_enter/id", cure);
+    attributes.config = number_in(events / "sys_enter/id", fix);
     ring.add(attributes, What::system_call);
-    attributes.config = number_in(events / "sys_exit/id", cure);
+    attributes.config = number_in(events / "sys_exit/id", fix);
     ring.add(attributes, What::back_from_system_call);
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_PAGE_FAULTS;

@@ -52,7 +52,7 @@ TEST_CASE("an InfiniBand VF moves into the pod with its RDMA device and its IPoI
     shell(concat("ip link set ", stage.infiniband.parent(0), " vf 0 port_guid 02:00:00:00:00:00:00:77"));
     const std::string said = check(call, result);
     CHECK_THAT(said, Names("port_guid", "02:00:00:00:00:00:00:77", "expected port_guid"));
-    shell(cure_in(said));
+    shell(fix_in(said));
     CHECK(check(call, result) == "");
     CHECK(del(call) == "");
     CHECK(succeeds("rdma dev show ib0p0v0"));

@@ -207,7 +207,7 @@ TEST_CASE("a macvlan child beside a passthru child is refused, and the error say
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("macvlan and ipvlan children of one parent exclude each other, and the error names the cure",
+TEST_CASE("macvlan and ipvlan children of one parent exclude each other, and the error names the fix",
           "[macvlan][ipvlan]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
     const Stage stage;

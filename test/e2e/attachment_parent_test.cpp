@@ -100,7 +100,7 @@ TEST_CASE("the parent can be an interface in the pod", "[parent][ipvlan]") {
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a parent that cannot have children is refused, and the error names the cure", "[parent]") {
+TEST_CASE("a parent that cannot have children is refused, and the error names the fix", "[parent]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const auto refused = [&](const std::string& members) {

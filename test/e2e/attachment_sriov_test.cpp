@@ -164,7 +164,7 @@ TEST_CASE("a VF of a living pod is refused to another pod, and the error names i
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("in shared mode a VF's RDMA device stays on the host, and `rdma: true` is refused with the cure",
+TEST_CASE("in shared mode a VF's RDMA device stays on the host, and `rdma: true` is refused with the fix",
           "[sriov][rdma]") {
     NEEDS_VFS();
     const VfNode vfs("shared");

@@ -80,10 +80,10 @@ std::string check(const PluginCall& call, const std::string& result) {
     return outcome(after(call, result), "CHECK");
 }
 
-std::string cure_in(const std::string& message) {
+std::string fix_in(const std::string& message) {
     const auto from = message.find('`');
     const auto to = message.find('`', from + 1);
-    if (from == std::string::npos || to == std::string::npos) throw base::Error(concat("no cure in: ", message));
+    if (from == std::string::npos || to == std::string::npos) throw base::Error(concat("no fix in: ", message));
     return message.substr(from + 1, to - from - 1);
 }
 

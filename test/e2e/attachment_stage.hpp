@@ -41,7 +41,7 @@ std::string add(const PluginCall& call);
                                         const std::string& repair);
 
 /// The command between backticks in a message. Throws if there is none.
-[[nodiscard]] std::string cure_in(const std::string& message);
+[[nodiscard]] std::string fix_in(const std::string& message);
 
 /// One value of a JSON text, as text; the path is like "interfaces.0.mac".
 [[nodiscard]] std::string value(const std::string& json, const std::string& path);

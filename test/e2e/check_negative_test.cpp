@@ -151,7 +151,7 @@ TEST_CASE("CHECK detects changed settings of a VF, and its error has the command
     const auto said_after = [&](const std::string& change) {
         shell(concat(vf, change));
         std::string said = check(call, result);
-        shell(cure_in(said));
+        shell(fix_in(said));
         CHECK(check(call, result) == "");
         return said;
     };

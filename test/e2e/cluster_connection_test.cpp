@@ -63,7 +63,7 @@ TEST_CASE("a token that changes in its file, and one that expires, count from th
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a client certificate that has expired, or that nobody knows, is refused with a cure", "[cluster]") {
+TEST_CASE("a client certificate that has expired, or that nobody knows, is refused with a fix", "[cluster]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     const Stage stage;
     const PluginCall call = call_in_cluster(stage.pod, "10.31.41.0/24");

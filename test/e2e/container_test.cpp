@@ -118,13 +118,13 @@ TEST_CASE("a daemon with its own /run gets an error for pods that it cannot see"
     const VethParent parent("par0");
     const Pod pod("pod");
     const UnchangedNode node;
-    const std::string cure = "HostToContainer";
+    const std::string fix = "HostToContainer";
     const Wrapper own_run("daemon", concat(kWithHostPid, " bash -c 'mount -t tmpfs run /run && exec \"$0\" \"$@\"'"));
-    CHECK_THAT(refusal(daemon_call(pod.path(), own_run)), Names("code 4", pod.path(), "no such file", "sandbox", cure));
+    CHECK_THAT(refusal(daemon_call(pod.path(), own_run)), Names("code 4", pod.path(), "no such file", "sandbox", fix));
     // Without mount propagation, the daemon sees a later pod's file, but not the mount on it.
     const Wrapper no_propagation("later", concat("unshare --mount --propagation private bash -c 'umount -l ",
                                                  pod.path(), " && exec \"$0\" \"$@\"'"));
-    CHECK_THAT(refusal(daemon_call(pod.path(), no_propagation)), Names("code 4", pod.path(), "empty", cure));
+    CHECK_THAT(refusal(daemon_call(pod.path(), no_propagation)), Names("code 4", pod.path(), "empty", fix));
     CHECK(node.difference() == "");
 }
 

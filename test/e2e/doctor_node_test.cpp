@@ -70,7 +70,7 @@ TEST_CASE("the doctor sees faults of the node beside its NICs", "[doctor][sriov]
              {"strays",
               "a VF is in a namespace without a pod",
               concat("ip netns add stray; ip link set ", vfs.netdev(1), " netns stray"),
-              concat("ip netns del stray; until ip link show ", vfs.netdev(1), "; do sleep 0.1; done"), // the cure
+              concat("ip netns del stray; until ip link show ", vfs.netdev(1), "; do sleep 0.1; done"), // the fix
               {vfs.vf(1), "/run/netns/stray", "`ip netns del stray`"}},
              {"leases",
               "the record of an attachment is lost",

@@ -32,7 +32,7 @@ std::string doctor(const std::string& options) {
 std::string found_by(const std::string& check, const std::string& options) {
     return shell(concat("{ ", binary(), " doctor --json ", options,
                         " || [ $? -lt 3 ]; } | jq -r '.findings[]|select(.check==\"", check,
-                        "\")|[.severity,.subject,.what,.cure]|join(\" | \")'"));
+                        "\")|[.severity,.subject,.what,.fix]|join(\" | \")'"));
 }
 
 void try_all(const std::vector<Provocation>& provocations, const std::string& options, std::set<std::string>& tried) {

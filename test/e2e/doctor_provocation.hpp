@@ -28,7 +28,7 @@ struct Provocation {
 /// Runs `rdmanet doctor` and returns its output.
 [[nodiscard]] std::string doctor(const std::string& options = "");
 
-/// What a check found, a line each: "severity | subject | what | cure".
+/// What a check found, a line each: "severity | subject | what | fix".
 [[nodiscard]] std::string found_by(const std::string& check, const std::string& options);
 
 /// Each check is silent, finds the fault as docs/doctor.md says, and is silent after its end. Adds the checks to

@@ -1,5 +1,5 @@
 // `rdmanet doctor`: every check is provoked on a real kernel, and is silent before. Faults of hardware that the
-// software NIC cannot have are in the unit tests of the room doctor.
+// software NIC cannot have are in the unit tests of module doctor.
 #include "doctor_provocation.hpp"
 #include "documented.hpp"
 #include "vf_stage.hpp"
@@ -22,7 +22,7 @@ using Catch::Contains;
 
 namespace {
 
-/// Checks in other files of tests, or in the unit tests of the room doctor.
+/// Checks in other files of tests, or in the unit tests of module doctor.
 constexpr const char* kTriedElsewhere =
     "acs any-network api-access bonds buffers child-modules copy-on-fork default-roce definitions denials "
     "device-plugins device-users driver-container ecn enable-roce eswitch iommu kernel-version lanes "

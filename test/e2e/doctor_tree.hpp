@@ -33,7 +33,7 @@ public:
         write("/etc/cni/net.d/multus.d/multus.kubeconfig", read_file(cluster() + '/' + user + ".kubeconfig"));
     }
 
-    /// "severity | subject | what | cure", a line each; "not looked at: why" if that is the result. On a busy machine,
+    /// "severity | subject | what | fix", a line each; "not looked at: why" if that is the result. On a busy machine,
     /// a server may not answer within the doctor's time. Then the doctor is called again.
     [[nodiscard]] std::string says(const std::string& check, const std::string& options = "") const {
         std::string said;
@@ -55,7 +55,7 @@ private:
         return shell(concat("{ ", binary(), " doctor --json --root ", root_, ' ', options,
                             " || [ $? -lt 3 ]; } | jq -r '(.checks[]|select(.check==\"", check,
                             "\" and (.lookedAt|not))|\"not looked at: \"+.why),(.findings[]|select(.check==\"", check,
-                            "\")|[.severity,.subject,.what,.cure]|join(\" | \"))'"));
+                            "\")|[.severity,.subject,.what,.fix]|join(\" | \"))'"));
     }
 
     std::string name_;

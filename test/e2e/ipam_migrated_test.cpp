@@ -73,13 +73,13 @@ TEST_CASE("ipam check: pods keep addresses of pools and get some of blocks, and 
     CHECK(value(json, "ranges.1.moving") == "false");
     CHECK(value(json, "ranges.1.held.0") == address_of(result));
     make_half_moved(concat(space, "-10.64.10.0-24"));
-    const std::string cure = "`rdmanet ipam migrate --to blocks`";
-    CHECK_THAT(ipam_of(network, "show").out, Names("moving: " + range, cure, "`--to whereabouts`"));
+    const std::string fix = "`rdmanet ipam migrate --to blocks`";
+    CHECK_THAT(ipam_of(network, "show").out, Names("moving: " + range, fix, "`--to whereabouts`"));
     CHECK(value(ipam_of(network, "show --json").out, "ranges.1.moving") == "true");
     const ProcessResult checked = ipam_of(network, "check --pause 0");
     CHECK(checked.exit_status == 0);
-    CHECK_THAT(checked.out, Names("moving: " + range, cure, concat("2 leases, 1 block: ", kNoFaults)));
-    CHECK_THAT(value(ipam_of(network, "check --pause 0 --json").out, "notes.0"), Names(range, cure));
+    CHECK_THAT(checked.out, Names("moving: " + range, fix, concat("2 leases, 1 block: ", kNoFaults)));
+    CHECK_THAT(value(ipam_of(network, "check --pause 0 --json").out, "notes.0"), Names(range, fix));
     CHECK(ipam_of(network, "migrate --to blocks --pause 0").exit_status == 0);
     CHECK(ipam_of(network, "check --pause 0").out == concat("2 leases, 1 block: ", kNoFaults));
 

@@ -21,7 +21,7 @@ struct ExclusiveMode {
 
 } // namespace
 
-TEST_CASE("in RDMA mode exclusive a shared network is refused with the cure if it requires RDMA, otherwise it has none",
+TEST_CASE("in RDMA mode exclusive a shared network is refused with the fix if it requires RDMA, otherwise it has none",
           "[rdma]") {
     NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
     NEEDS(set_rdma_mode("exclusive"), "a node without network namespaces");

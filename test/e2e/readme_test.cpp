@@ -53,10 +53,10 @@ std::set<std::string> set_of_matches(const std::string& text, const std::string&
 }
 
 /// The contents of the source file with that name.
-std::string find_source(const std::string& room, const std::string& name) {
+std::string find_source(const std::string& module, const std::string& name) {
     std::vector<fs::path> found;
     for (const auto& entry : fs::recursive_directory_iterator(source_path("src")))
-        if (entry.path().filename() == name && entry.path().string().find(concat("/src/", room)) != std::string::npos)
+        if (entry.path().filename() == name && entry.path().string().find(concat("/src/", module)) != std::string::npos)
             found.push_back(entry.path());
     REQUIRE(found.size() == 1);
     return base::read_file(found.front(), 1 << 20);

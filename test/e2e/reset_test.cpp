@@ -196,7 +196,7 @@ TEST_CASE("a VF that DEL could not reset is refused to every pod until it was re
     const PluginCall next = of(vf_call(vfs, later, 0), "c2");
     CHECK_THAT(refusal(next), Names(vfs.vf(0), "reset of", "echo default >"));
     CHECK_FALSE(function.is_clean());
-    shell(cure_in(said));
+    shell(fix_in(said));
     (void)add(next);
     CHECK(function.is_clean());
     CHECK(del(next) == "");
@@ -212,7 +212,7 @@ TEST_CASE("a device that cannot be reset is refused before anything changes, als
     shell(concat("echo >", directory, "/reset_method"));
     const std::string said = refusal(call);
     CHECK_THAT(said, Names("code 102", refused, "switched off", "echo default >"));
-    shell(cure_in(said));
+    shell(fix_in(said));
     CHECK(stage.node.difference() == "");
     const std::string pf = concat("/sys/class/net/", stage.vfs.pf(), "/device");
     const std::string no_flr = concat("/sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf_no_flr");
@@ -245,7 +245,7 @@ TEST_CASE("a whole function is reset too, and DEL reports a changed number of /d
     const std::string said = del(call);
     CHECK_THAT(said, Names("code 108", "still held", "reset", "0002:00:00.0", "1 VF", "echo 0"));
     CHECK(shell(concat("cat ", vfs_of_function)) == "1\n");
-    shell(cure_in(said));
+    shell(fix_in(said));
     const std::string driver = "cd /sys/bus/pci/drivers/simrnic && echo 0001:00:00.0 >";
     shell(driver + "unbind"); // frees a lower number
     const ProcessResult done = call.with_command("DEL").run();

@@ -14,8 +14,8 @@ std::string values(const std::string& arguments, const std::string& expressions)
 }
 
 std::string faults(const std::string& arguments) {
-    return values(arguments, "(.checks[]|select(.result!=\"ok\")|\"\\(.result) \\(.check): \\(.what): \\(.cure)\"),"
-                             "(.cause//empty|\"failure \\(.stage): \\(.what): \\(.cure)\"),.exitStatus");
+    return values(arguments, "(.checks[]|select(.result!=\"ok\")|\"\\(.result) \\(.check): \\(.what): \\(.fix)\"),"
+                             "(.cause//empty|\"failure \\(.stage): \\(.what): \\(.fix)\"),.exitStatus");
 }
 
 } // namespace rdmanet::test

@@ -19,7 +19,7 @@ inline constexpr const char* kPatient = " --expect 0 --seconds 600 ";
 /// Values that jq expressions find in the report of a run.
 [[nodiscard]] std::string values(const std::string& arguments, const std::string& expressions);
 
-/// Every wrong check or cause: "id: what: cure".
+/// Every wrong check or cause: "id: what: fix".
 [[nodiscard]] std::string faults(const std::string& arguments);
 
 /// Two pods, "shop/till" and "shop/desk", with a VF each.

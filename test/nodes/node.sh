@@ -140,7 +140,7 @@ ok "Debian's ib_write_bw writes between the nodes" between_nodes "$write_bw" "$w
 ok "rping connects them with RDMA CM" between_nodes "rping -s -C 3 -a 10.88.0.2" "rping -c -C 3 -a 10.88.0.2"
 ok "a client with another token is refused" refused_without_token
 ok "node 1 gets a VLAN" other 'cni DEL "\"vlan\": 0," && cni ADD "\"vlan\": 7,"'
-ok "verify says on both nodes that RDMA fails, and a cure" verify failed '.cause.cure != ""'
+ok "verify says on both nodes that RDMA fails, and a fix" verify failed '.cause.fix != ""'
 ok "node 1 gets its network back" other 'cni DEL "\"vlan\": 7," && cni ADD "\"vlan\": 0,"'
 ok "verify proves RDMA again" verify proven true
 ok "node 0 detaches its pod" cni DEL '"vlan": 0,'

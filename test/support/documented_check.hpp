@@ -20,7 +20,7 @@ namespace rdmanet::test {
     return out;
 }
 
-/// True if the page has the row. `finding` is "severity | subject | what | cure".
+/// True if the page has the row. `finding` is "severity | subject | what | fix".
 [[nodiscard]] inline bool is_documented(const std::string& page, const std::string& check, const std::string& fault,
                                         const std::string& finding) {
     const std::size_t severity = finding.find(" | ");

@@ -1,4 +1,4 @@
-// A test requires that a message names the code, the key, the value and the cure. The wording may change.
+// A test requires that a message names the code, the key, the value and the fix. The wording may change.
 #pragma once
 
 #include "support/catch.hpp"

@@ -22,7 +22,7 @@ public:
     [[nodiscard]] static Snapshot take_settled(Numbers numbers);
 
     /// Lines that only one snapshot has: "- " gone, "+ " new. Empty if nothing differs. A pod's loopback whose IPv6
-    /// was switched on is not a difference: ADD may do that, and DEL leaves it (enable_ipv6() of the room kernel).
+    /// was switched on is not a difference: ADD may do that, and DEL leaves it (enable_ipv6() of module kernel).
     [[nodiscard]] std::string difference_to(const Snapshot& later) const;
 
 private:

@@ -11,7 +11,7 @@ namespace rdmanet::test {
 [[nodiscard]] std::vector<std::string> sysctl_lines();
 
 /// True for the line of a loopback with IPv6 switched on. ADD may switch it on, and DEL leaves it, because other
-/// interfaces of the pod may need it (enable_ipv6() of the room kernel).
+/// interfaces of the pod may need it (enable_ipv6() of module kernel).
 [[nodiscard]] bool is_loopback_with_ipv6(const std::string& line);
 /// The same line with IPv6 switched off.
 [[nodiscard]] std::string switched_off(std::string line);

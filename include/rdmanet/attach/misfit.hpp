@@ -13,10 +13,10 @@ namespace rdmanet::attach {
 /// What keeps a pod from what its network asks for.
 struct Misfit {
     std::string what;       // "rdma netns mode is exclusive, network "roce" needs shared"
-    std::string cure;       // "run `rdma system set netns shared` before any pod starts"
+    std::string fix;        // "run `rdma system set netns shared` before any pod starts"
     bool is_refused = true; // by ADD. If not, the pod is attached, and gets no RDMA
 
-    [[nodiscard]] std::string message() const { return what + ": " + cure; }
+    [[nodiscard]] std::string message() const { return what + ": " + fix; }
 };
 
 /// Of a network whose RDMA devices move into the pod if the mode allows it, or if the policy asks for that. nullopt if

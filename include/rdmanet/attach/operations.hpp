@@ -56,7 +56,7 @@ struct Collected {
     std::vector<std::string> noticed; // what a person should know, and GC leaves alone
 };
 /// Removes all attachments and leases, of every network, whose pods are proven dead. An unreadable record goes into
-/// `failed` with the cure, unless a lease proves its pod dead. Unreachable devices and VFs with settings but no pod
+/// `failed` with the fix, unless a lease proves its pod dead. Unreachable devices and VFs with settings but no pod
 /// go into `noticed`. A dry run changes nothing.
 [[nodiscard]] Collected collect_dead(const Node& node, DryRun dry_run);
 

@@ -14,7 +14,7 @@ namespace rdmanet::attach {
 ///   deletes its controllers.
 struct RdmaUse {
     std::string what; // "RDMA device "mlx5_2" is in use on the host by process 4711 (ib_write_bw)"
-    std::string cure; // "stop it"; what follows it in a sentence: " before a pod gets the device"
+    std::string fix;  // "stop it"; what follows it in a sentence: " before a pod gets the device"
 };
 
 /// nullopt if neither a process nor a kernel module uses the device. The driver's own queue pairs, and those of ib_core

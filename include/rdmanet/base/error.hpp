@@ -8,7 +8,7 @@
 
 namespace rdmanet::base {
 
-/// Text for a person: operation first, values quoted, lower case, no final period, and the cure where there is one.
+/// Text for a person: operation first, values quoted, lower case, no final period, and the fix where there is one.
 class Error : public std::exception {
 public:
     explicit Error(std::string message) : message_(std::move(message)) {}

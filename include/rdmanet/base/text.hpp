@@ -24,7 +24,7 @@ namespace rdmanet::base {
 /// \xNN. After `most` bytes it is cut and "..." follows.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t most = 200);
 
-/// `text` as one word of a shell's command: in single quotes if it needs them. Use it for foreign names in cures.
+/// `text` as one word of a shell's command: in single quotes if it needs them. Use it for foreign names in fixes.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
 /// True if `text` is well-formed UTF-8 (RFC 3629): what JSON can hold.

@@ -1,4 +1,4 @@
-// The network configuration on standard input: the part that belongs to the protocol. Other rooms read their keys
+// The network configuration on standard input: the part that belongs to the protocol. Other modules read their keys
 // from `document`.
 #pragma once
 

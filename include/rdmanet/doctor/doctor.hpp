@@ -28,7 +28,7 @@ struct Finding {
     std::string subject; // what it is about: "0000:3b:00.0", "default/web net1"; empty for the node
     Severity severity = Severity::info;
     std::string what; // what is wrong, the value found, and what was expected
-    std::string cure; // a command, or what to do; may be empty for info
+    std::string fix;  // a command, or what to do; may be empty for info
 };
 
 struct CheckInfo {

@@ -1,4 +1,4 @@
-// Whether the owner of a lease still exists. The answer comes from a room that may examine the system.
+// Whether the owner of a lease still exists. The answer comes from a module that may examine the system.
 #pragma once
 
 #include <rdmanet/ipam/lease.hpp>

@@ -82,7 +82,7 @@ public:
     /// The value as JSON, compact and whole.
     [[nodiscard]] std::string to_text() const;
     /// ValueError for this place: "PATH: expected EXPECTED, found VALUE", and ": CURE" if there is one.
-    [[nodiscard]] ValueError unexpected(std::string_view expected, std::string_view cure = {}) const;
+    [[nodiscard]] ValueError unexpected(std::string_view expected, std::string_view fix = {}) const;
 
 private:
     friend class Document;

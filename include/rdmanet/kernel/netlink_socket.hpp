@@ -1,4 +1,4 @@
-// A netlink socket and the kernel's answers. The other files of this room build the messages.
+// A netlink socket and the kernel's answers. The other files of this module build the messages.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>

@@ -11,7 +11,7 @@ namespace rdmanet::ops {
 
 enum class Detail : std::uint8_t { findings, all_checks };
 
-/// Each finding with its cure, and a summary. With `all_checks`, a table of all checks comes first.
+/// Each finding with its fix, and a summary. With `all_checks`, a table of all checks comes first.
 [[nodiscard]] std::string to_text(const doctor::Report& report, Detail detail, Colours colours);
 [[nodiscard]] std::string to_json(const doctor::Report& report);
 

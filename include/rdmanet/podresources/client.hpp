@@ -9,7 +9,7 @@
 
 namespace rdmanet::podresources {
 
-/// The kubelet gave no answer, or one that this room cannot read. The message names the socket and the method.
+/// The kubelet gave no answer, or one that this module cannot read. The message names the socket and the method.
 class CallError : public base::Error {
 public:
     using Error::Error;

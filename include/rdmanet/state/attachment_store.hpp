@@ -12,13 +12,13 @@
 //     rdma-names.json                       names of RDMA devices that wait to be restored, see WaitingNames
 //     records.index                         topics of the records, a cache (src/state/record_index.hpp)
 //     rdma-names.json.tmp, records.index.tmp  as above; the next writer takes it
-//     leases.sqlite                         the embedded lease store (room ipam)
-//     blocks.sqlite                         leases in blocks of the cluster, and which blocks these are (room ipam)
-//     cluster-*                             what is known of a cluster in this boot (room attach); a cache
+//     leases.sqlite                         the embedded lease store (module ipam)
+//     blocks.sqlite                         leases in blocks of the cluster, and which blocks these are (module ipam)
+//     cluster-*                             what is known of a cluster in this boot (module attach); a cache
 //     clusters.lock                         held while a cluster is asked for what a boot before this one has left
-//     migrate.lock                          held while leases move between stores (room attach)
-//     moved-ranges.json                     ranges whose leases have moved (room attach)
-//     blocks.lock                           held around requests for blocks (room cluster)
+//     migrate.lock                          held while leases move between stores (module attach)
+//     moved-ranges.json                     ranges whose leases have moved (module attach)
+//     blocks.lock                           held around requests for blocks (module cluster)
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>

@@ -7,13 +7,13 @@
 
 namespace rdmanet::state {
 
-/// The state directory cannot be used. The message has the cure.
+/// The state directory cannot be used. The message has the fix.
 class DirectoryError : public base::Error {
 public:
     using Error::Error;
 };
 
-/// Why ADD cannot use the directory, with the cure: it is not a directory, cannot be written, has no space, or a user
+/// Why ADD cannot use the directory, with the fix: it is not a directory, cannot be written, has no space, or a user
 /// other than root could change it. Empty if it can be used. ADD creates a directory that does not exist.
 [[nodiscard]] std::string find_directory_fault(const std::string& directory);
 

@@ -1,5 +1,5 @@
-// A step of an attachment in its record. The step's JSON says what it did and how to undo that; room attach reads and
-// writes it (attach/steps). This room knows only the kind of a step and what it holds.
+// A step of an attachment in its record. The step's JSON says what it did and how to undo that; module attach reads and
+// writes it (attach/steps). This module knows only the kind of a step and what it holds.
 #pragma once
 
 #include <rdmanet/json/reader.hpp>

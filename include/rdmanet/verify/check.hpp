@@ -21,7 +21,7 @@ struct Check {
     std::string subject; // "default/web net1"
     Outcome outcome = Outcome::ok;
     std::string what{}; // the value found, and for the others what was expected
-    std::string cure{}; // a command, or what to do; empty if all is well
+    std::string fix{};  // a command, or what to do; empty if all is well
 };
 
 /// Outcome::ok of an empty list.

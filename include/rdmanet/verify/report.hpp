@@ -49,7 +49,7 @@ struct Latency {
 struct Cause {
     std::string stage; // "control", "connect", "ping", "bandwidth", "latency", or the check that failed: "peer"
     std::string what;
-    std::string cure;
+    std::string fix;
 };
 
 enum class Verdict : std::uint8_t {

@@ -11,7 +11,7 @@ using kernel::RdmaNetnsMode;
 
 Misfit needs_shared(const std::string& network) {
     return {.what = fmt::format("rdma netns mode is exclusive, network {} needs shared", quoted(network)),
-            .cure = "run `rdma system set netns shared` before any pod starts"};
+            .fix = "run `rdma system set netns shared` before any pod starts"};
 }
 
 } // namespace
@@ -24,12 +24,12 @@ std::optional<Misfit> find_device_misfit(const config::RdmaPolicy& policy, const
         return Misfit{.what = fmt::format("the kernel of this node cannot move RDMA devices between network "
                                           "namespaces, network {} needs that",
                                           quoted(network)),
-                      .cure = "boot Linux 5.3 or later, or share the RDMA device with \"attach\": \"macvlan\" or "
-                              "\"ipvlan\""};
+                      .fix = "boot Linux 5.3 or later, or share the RDMA device with \"attach\": \"macvlan\" or "
+                             "\"ipvlan\""};
     if (policy.isolation.value_or(exclusive) && !exclusive)
         return Misfit{.what = fmt::format("rdma netns mode is shared, network {} needs exclusive", quoted(network)),
-                      .cure = "run `rdma system set netns exclusive` before any pod starts, and write \"options "
-                              "ib_core netns_mode=0\" to /etc/modprobe.d/ib_core.conf to keep it after a reboot"};
+                      .fix = "run `rdma system set netns exclusive` before any pod starts, and write \"options "
+                             "ib_core netns_mode=0\" to /etc/modprobe.d/ib_core.conf to keep it after a reboot"};
     if (exclusive && policy.demand == config::RdmaDemand::required && policy.isolation == false)
         return needs_shared(network);
     return std::nullopt;

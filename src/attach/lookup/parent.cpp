@@ -84,11 +84,11 @@ std::optional<Misfit> find_ethernet_misfit(const Link& parent, const config::Con
     if (parent.is_infiniband())
         return Misfit{.what = fmt::format("parent {} is an InfiniBand interface, but {} needs an Ethernet interface",
                                           name, config.kind()),
-                      .cure = "set \"attach\": \"ipoib\""};
+                      .fix = "set \"attach\": \"ipoib\""};
     if (parent.hardware_type != ARPHRD_ETHER)
         return Misfit{.what =
                           fmt::format("parent {} is not an Ethernet interface, which {} needs", name, config.kind()),
-                      .cure = "set \"master\" to an Ethernet interface"};
+                      .fix = "set \"master\" to an Ethernet interface"};
     return std::nullopt;
 }
 
@@ -96,12 +96,12 @@ std::optional<Misfit> find_ethernet_misfit(const Link& parent, const config::Con
 std::optional<Misfit> find_ipoib_misfit(const Link& parent) {
     const std::string name = quoted(parent.name);
     if (parent.kind != "ipoib")
-        return Misfit{
-            .what = fmt::format("parent {} is not an IPoIB interface, which \"attach\": \"ipoib\" needs", name),
-            .cure = "run `modprobe ib_ipoib`, and set \"master\" to one that `ip link show type ipoib` lists"};
+        return Misfit{.what =
+                          fmt::format("parent {} is not an IPoIB interface, which \"attach\": \"ipoib\" needs", name),
+                      .fix = "run `modprobe ib_ipoib`, and set \"master\" to one that `ip link show type ipoib` lists"};
     if (parent.parent_ifindex)
         return Misfit{.what = fmt::format("parent {} is itself an IPoIB child, which cannot have children", name),
-                      .cure = "set \"master\" to its parent, and \"pkey\" to its partition key"};
+                      .fix = "set \"master\" to its parent, and \"pkey\" to its partition key"};
     return std::nullopt;
 }
 
@@ -115,10 +115,10 @@ std::optional<Misfit> find_mtu_misfit(const Link& parent, const config::Config& 
     if (most == parent.mtu)
         return Misfit{
             .what = fmt::format("mtu: {} is above the MTU {} of parent {}", *config.mtu, most, quoted(parent.name)),
-            .cure = "lower \"mtu\", or raise the parent's"};
+            .fix = "lower \"mtu\", or raise the parent's"};
     return Misfit{.what = fmt::format("mtu: {} is above {}, the largest MTU of {}", *config.mtu, most,
                                       ipoib_child(config, parent)),
-                  .cure = "lower \"mtu\""};
+                  .fix = "lower \"mtu\""};
 }
 
 } // namespace

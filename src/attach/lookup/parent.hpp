@@ -9,7 +9,7 @@
 namespace rdmanet::attach {
 
 /// The parent is "master" (an interface or an RDMA device), or else the only interface in prevResult, or else the
-/// interface of the default route. `route` is a socket of the parent's namespace. Throws CniError with the cure.
+/// interface of the default route. `route` is a socket of the parent's namespace. Throws CniError with the fix.
 [[nodiscard]] kernel::Link find_parent(const cni::Request& request, const config::Config& config,
                                        kernel::Socket& route);
 

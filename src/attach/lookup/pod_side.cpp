@@ -14,7 +14,7 @@ namespace {
 using base::quoted;
 
 /// What a caller in a container lacks if it cannot see the runtime's path.
-std::string cure_in_container(const std::string& path) {
+std::string fix_in_container(const std::string& path) {
     return fmt::format("if a container calls rdmanet, it needs the node's {}",
                        path.starts_with("/proc/") ? "processes (hostPID)"
                                                   : "/run/netns, with mountPropagation HostToContainer");
@@ -42,14 +42,14 @@ kernel::Netns open_pod_netns(const cni::Request& request) {
             throw cni::CniError(cni::ErrorCode::invalid_netns,
                                 fmt::format("{} {} is the plugin's own network namespace, expected a pod's: {}",
                                             request.names.netns, quoted(request.netns_path),
-                                            cure_in_container(request.netns_path)));
+                                            fix_in_container(request.netns_path)));
         return netns;
     } catch (const cni::CniError&) {
         throw;
     } catch (const base::Error& error) {
         throw cni::CniError(cni::ErrorCode::invalid_environment,
                             fmt::format("{}: {}: {}{}", request.names.netns, error.what(),
-                                        is_gone(error) ? kSandboxEnded : "", cure_in_container(request.netns_path)));
+                                        is_gone(error) ? kSandboxEnded : "", fix_in_container(request.netns_path)));
     }
 }
 

@@ -12,7 +12,7 @@
 
 namespace rdmanet::attach {
 
-/// `port 1 of RDMA device "mlx5_0" is not active: state down, physical state disabled; ` and the cure. `interface` is
+/// `port 1 of RDMA device "mlx5_0" is not active: state down, physical state disabled; ` and the fix. `interface` is
 /// the port's net device.
 [[nodiscard]] std::string inactive_port_text(const kernel::RdmaPort& port, const std::string& interface);
 

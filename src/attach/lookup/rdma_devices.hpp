@@ -51,7 +51,7 @@ void require_same_uverbs(const std::string& device, const std::string& before, c
 [[nodiscard]] bool moves_rdma(const config::RdmaPolicy& policy, const kernel::RdmaSystem& system,
                               const std::string& network);
 
-/// Throws CniError with the cure if the node's RDMA mode is not the one that the policy needs.
+/// Throws CniError with the fix if the node's RDMA mode is not the one that the policy needs.
 void require_mode(const config::RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline);
 
 /// The port of these devices that has the net device `link`. If there is only one port, that one. Devices, link and

@@ -52,17 +52,17 @@ std::optional<RdmaUse> find_rdma_use(kernel::Socket& rdma, const kernel::RdmaDev
         return RdmaUse{.what = fmt::format("{} {}", used,
                                            users.front() == 0 ? std::string("a process of another PID namespace")
                                                               : base::describe_process(users.front())),
-                       .cure = "stop it"};
+                       .fix = "stop it"};
     const auto modules = count_queue_pairs(rdma, device);
     if (modules.empty()) return std::nullopt;
     return RdmaUse{
         .what = fmt::format("{} kernel {} {}", used, modules.size() == 1 ? "module" : "modules", listed(modules)),
-        .cure = "stop what uses it, for example disconnect NVMe storage or unmount NFS shares,"};
+        .fix = "stop what uses it, for example disconnect NVMe storage or unmount NFS shares,"};
 }
 
 std::string describe_use(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
     const auto use = find_rdma_use(rdma, device);
-    return use ? fmt::format("{}: {}", use->what, use->cure) : std::string();
+    return use ? fmt::format("{}: {}", use->what, use->fix) : std::string();
 }
 
 void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {

@@ -34,7 +34,7 @@ std::string find_holders(const config::RdmaPolicy& policy, const GidHolders& hol
     return {};
 }
 
-std::string full_table_cure(const config::RdmaPolicy& policy, const GidHolders& holders) {
+std::string full_table_fix(const config::RdmaPolicy& policy, const GidHolders& holders) {
     const std::string who = find_holders(policy, holders);
     return fmt::format(
         "{}remove pods or addresses, spread the pods over more parents, or limit what one pod takes with "
@@ -97,7 +97,7 @@ void require_gid_room(const config::RdmaPolicy& policy, const kernel::RdmaPort& 
     if (table.length - table.used >= needed) return;
     refuse_or_warn(policy,
                    fmt::format("GID table of {}, parent {}, is full: {} of {} entries used, {} more needed; {}", port,
-                               quoted(parent), table.used, table.length, needed, full_table_cure(policy, holders)),
+                               quoted(parent), table.used, table.length, needed, full_table_fix(policy, holders)),
                    log);
 }
 
@@ -146,7 +146,7 @@ void wait_for_gids(const config::RdmaPolicy& policy, const kernel::RdmaPort& por
                 fmt::format("no GID of {} on {} after {} ms ({} of {} entries used): {}", missing.front(), port,
                             policy.gid_timeout.count(), table.used, table.length,
                             table.used == table.length
-                                ? full_table_cure(policy, holders)
+                                ? full_table_fix(policy, holders)
                                 : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in "
                                               "`dmesg`; `rdmanet doctor` says more (gid-table)")),
                 log);

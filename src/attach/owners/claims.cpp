@@ -22,12 +22,12 @@ bool is_of_same_list(const state::AttachmentKey& key, const Attachment& attachme
            key.ifname == attachment.key.ifname;
 }
 
-[[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& cure) {
+[[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& fix) {
     throw cni::CniError(
         cni::ErrorCode::parent,
         fmt::format("the interface of device {} has a child ({}), which the kernel would destroy when the "
                     "device moves or is bound again: {}, or use another device",
-                    address, child, cure));
+                    address, child, fix));
 }
 
 [[noreturn]] void refuse_device_of(const AttachmentRecord& owner, const std::string& device, const Node& node) {

@@ -13,7 +13,7 @@ ipam::Verdict unknown(std::string reason) {
     return {.liveness = ipam::Liveness::unknown, .reason = std::move(reason)};
 }
 
-/// What holds a namespace that no longer has its recorded path, with the cure. Empty if the node's first process
+/// What holds a namespace that no longer has its recorded path, with the fix. Empty if the node's first process
 /// still sees that path: then only the caller does not see it.
 std::string describe_holder(const std::string& found_by, const state::NetnsIdentity& netns) {
     const kernel::NetnsHolder holder = kernel::parse_holder(found_by);

@@ -10,7 +10,7 @@
 
 namespace rdmanet::attach {
 
-/// One sentence with the cure for each VF that is on the host, is in no record, and has a VLAN or link state
+/// One sentence with the fix for each VF that is on the host, is in no record, and has a VLAN or link state
 /// `disable`. Such a VF would put the next pod into the wrong network, or into none. Throws base::Error.
 [[nodiscard]] std::vector<std::string> describe_orphan_vfs(const state::AttachmentStore& records,
                                                            const base::Deadline& deadline);

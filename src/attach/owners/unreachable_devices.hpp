@@ -14,7 +14,7 @@
 
 namespace rdmanet::attach {
 
-/// One sentence with the cure for each such device. If no process has the device's namespace open, this waits a
+/// One sentence with the fix for each such device. If no process has the device's namespace open, this waits a
 /// moment before it reports the device: the kernel returns the devices of a pod a little after the pod. Throws
 /// base::SystemError.
 [[nodiscard]] std::vector<std::string> describe_unreachable_devices(const base::Deadline& deadline);

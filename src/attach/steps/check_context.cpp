@@ -14,8 +14,8 @@ bool Intended::is_device() const {
     return kind == "sriov" || kind == "host-device" || kind == "rdma";
 }
 
-void differs(const std::string& what, std::string_view cure) {
-    throw cni::CniError(cni::ErrorCode::check_failed, fmt::format("{}: {}", what, cure));
+void differs(const std::string& what, std::string_view fix) {
+    throw cni::CniError(cni::ErrorCode::check_failed, fmt::format("{}: {}", what, fix));
 }
 
 void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface) {

@@ -70,8 +70,8 @@ constexpr const char* kBringBackParent = "bring it back or correct \"master\", t
 constexpr const char* kLoadRdmaDriver =
     "load the driver again, then delete the pod; `dmesg` may say why the device is gone";
 
-/// Throws the error of CHECK (code 107). `what` says what was found and what was expected, `cure` what to do.
-[[noreturn]] void differs(const std::string& what, std::string_view cure);
+/// Throws the error of CHECK (code 107). `what` says what was found and what was expected, `fix` what to do.
+[[noreturn]] void differs(const std::string& what, std::string_view fix);
 
 /// An inactive RDMA port is a difference if the policy refuses it. `interface` is its net device, for the message.
 void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface);

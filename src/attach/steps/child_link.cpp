@@ -79,7 +79,7 @@ kernel::ChildSpec child_spec(const AddContext& context, const FoundParent& found
     return spec;
 }
 
-/// Translates the kernel's error into a message with the cure.
+/// Translates the kernel's error into a message with the fix.
 [[noreturn]] void explain(const kernel::NetlinkError& error, const config::Config& config, const FoundParent& found) {
     const std::string parent = quoted(found.parent.name);
     if (error.errno_value() == EBUSY)

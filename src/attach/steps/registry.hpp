@@ -14,7 +14,7 @@
 namespace rdmanet::attach {
 
 /// Finds out what the steps are planned from. `moving` is the device or interface that moves, if there is one. Reads
-/// the kernel and changes nothing. Throws CniError with the cure for everything that would make ADD fail later, as far
+/// the kernel and changes nothing. Throws CniError with the fix for everything that would make ADD fail later, as far
 /// as that is known without a pod.
 [[nodiscard]] Findings find_out(const PlanContext& context, const std::optional<Movable>& moving);
 

@@ -84,7 +84,7 @@ bool bind_again(const BusAddress& address, const std::string& driver) {
     return true;
 }
 
-/// Why the device cannot be reset alone, with the cure. Empty if it can.
+/// Why the device cannot be reset alone, with the fix. Empty if it can.
 std::string obstacle_to_reset(const BusAddress& address) {
     const std::string directory = fmt::format("/sys/{}", address.sysfs_path());
     if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0) // they go with its driver
@@ -126,7 +126,7 @@ std::string reset_alone(const BusAddress& address, Socket* rdma, const RevertCon
 }
 
 /// What to do about a device that could not be reset.
-std::string cure_for(const BusAddress& address) {
+std::string fix_for(const BusAddress& address) {
     const bool is_vf = address.pci() && kernel::find_pf_of(*address.pci());
     if (!is_vf) return "; `dmesg` may say more. No other pod gets the device before it was reset";
     return fmt::format(
@@ -243,7 +243,7 @@ void ResetFunction::revert(const RevertContext& context) const {
     Socket* const socket = rdma ? &*rdma : nullptr;
     const auto uverbs = list_uverbs_in_driver_order(*address, socket);
     std::string failure = reset_alone(*address, socket, context);
-    if (!failure.empty()) failure += cure_for(*address);
+    if (!failure.empty()) failure += fix_for(*address);
     RdmaDevices made;
     const std::string unbound = failure_of([&] {
         const base::FileLock lock = context.records.lock_rdma(context.deadline);

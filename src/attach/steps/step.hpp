@@ -99,7 +99,7 @@ using Steps = std::vector<std::unique_ptr<Step>>;
 
 /// A kind of step.
 struct Kind {
-    /// Finds out what the step is planned from. Reads the kernel and changes nothing. Throws CniError with the cure.
+    /// Finds out what the step is planned from. Reads the kernel and changes nothing. Throws CniError with the fix.
     void (*find)(const PlanContext& context, Findings& found) = [](const PlanContext&, Findings&) {};
     /// Null if the attachment needs no such step.
     std::unique_ptr<Step> (*make)(const AddContext& context, const Findings& found) =

@@ -10,7 +10,7 @@
 namespace rdmanet::attach {
 
 /// `moving` is the device or interface that moves, if there is one. Reads the kernel and changes nothing. Throws
-/// CniError with the cure if it does not exist, or if the node or another attachment needs it.
+/// CniError with the fix if it does not exist, or if the node or another attachment needs it.
 [[nodiscard]] Findings find_subject(const PlanContext& context, const std::optional<Movable>& moving);
 
 } // namespace rdmanet::attach

@@ -85,14 +85,14 @@ WriteOutcome outcome_of(const kube::Object& object) {
 } // namespace
 
 void BlocksApi::refuse(const kube::Refused& refused) const {
-    std::string cure;
-    if (refused.why == Refusal::not_found) cure = ": install rdmanet's CustomResourceDefinitions";
+    std::string fix;
+    if (refused.why == Refusal::not_found) fix = ": install rdmanet's CustomResourceDefinitions";
     if (refused.why == Refusal::forbidden)
-        cure = fmt::format(": grant that right to the user of the kubeconfig{}{}",
-                           api_.access().user.empty() ? "" : ", ", api_.access().user);
-    if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
+        fix = fmt::format(": grant that right to the user of the kubeconfig{}{}",
+                          api_.access().user.empty() ? "" : ", ", api_.access().user);
+    if (refused.why == Refusal::unauthorized) fix = ": renew the token or certificate in the kubeconfig";
     const auto kind = refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent;
-    const std::string text = fmt::format("lease store: {}{}", refused.message, cure);
+    const std::string text = fmt::format("lease store: {}{}", refused.message, fix);
     if (refused.why == Refusal::forbidden) throw MissingRight(kind, text);
     if (refused.why == Refusal::not_found) throw MissingKind(kind, text);
     throw StoreError(kind, text);

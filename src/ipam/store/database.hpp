@@ -1,4 +1,4 @@
-// SQLite with owners: a connection, its statements, a transaction. Refusals come out as the errors of this room.
+// SQLite with owners: a connection, its statements, a transaction. Refusals come out as the errors of this module.
 #pragma once
 
 #include "address_key.hpp"

@@ -1,4 +1,4 @@
-// Which configurations are refused, and that the messages have the cure.
+// Which configurations are refused, and that the messages have the fix.
 #include "conf.hpp"
 
 #include "support/names.hpp"

@@ -38,7 +38,7 @@ TEST_CASE("the reason of a queue pair that cannot be changed to RTR decides on i
     CHECK_THAT(causes_of("Failed to modify QP to RTR"), Contains("GID index") && Contains("VLAN"));
 }
 
-TEST_CASE("a lack of memory is explained with all cures") {
+TEST_CASE("a lack of memory is explained with all fixes") {
     for (const char* text : {"Couldn't allocate MR", "ibv_reg_mr(): Cannot allocate memory", "Cannot allocate memory",
                              "Call to ibv_create_cq failed with error Cannot allocate memory errno 12",
                              "register memory: ENOMEM", "check that RLIMIT_MEMLOCK is large enough"}) {

@@ -10,7 +10,7 @@ inventory::RdmaSwitchedOff off() {
     return {.parameter = "enable_roce", .mode = kernel::DevlinkMode::driverinit};
 }
 
-TEST_CASE("the cure for RDMA that is switched off depends on the parameter's mode") {
+TEST_CASE("the fix for RDMA that is switched off depends on the parameter's mode") {
     Machine machine;
     CHECK(machine.found_by("enable-roce").empty());
     auto& device = machine.inventory.devices.front();
@@ -125,7 +125,7 @@ TEST_CASE("a VF that rdmanet moves at this moment is not lost") {
     CHECK_FALSE(machine.found_by("lost-vf").empty());
 }
 
-TEST_CASE("lost VFs of one PF are one finding, whose cure looks before it unbinds") {
+TEST_CASE("lost VFs of one PF are one finding, whose fix looks before it unbinds") {
     VfMachine machine;
     machine.vf().net.clear();
     machine.add_vf("0000:3b:00.2", "ens1v1");

@@ -94,13 +94,13 @@ public:
         fs::permissions(root_ + "/" + file, fs::perms::owner_all | fs::perms::others_exec | fs::perms::group_exec);
     }
 
-    /// The findings of one check, a line each: "severity | subject | what | cure".
+    /// The findings of one check, a line each: "severity | subject | what | fix".
     [[nodiscard]] std::string found_by(const std::string& check) const {
         std::string text;
         for (const Finding& each : report().findings)
             if (each.check == check)
                 text += std::string(to_string(each.severity)) + " | " + each.subject + " | " + each.what + " | " +
-                        each.cure + "\n";
+                        each.fix + "\n";
         return text;
     }
 

@@ -54,7 +54,7 @@ public:
 
 } // namespace
 
-TEST_CASE("a kernel without macvlan and ipvlan cannot make children, and the cure is a package") {
+TEST_CASE("a kernel without macvlan and ipvlan cannot make children, and the fix is a package") {
     Machine machine;
     CHECK(machine.found_by("child-modules").empty());
     machine.write(kIndex, "kernel/drivers/infiniband/core/ib_core.ko:");

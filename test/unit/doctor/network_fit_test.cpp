@@ -113,19 +113,19 @@ TEST_CASE("of the names that udev gives, a few of PFs are enough") {
 
 TEST_CASE("only a PF of NVIDIA gets the command that changes the kind of its port") {
     NetworkMachine node;
-    const auto cure = [&](const std::string& address, PortKind wanted) {
-        return cure_by_firmware(node.inventory, address, wanted);
+    const auto fix = [&](const std::string& address, PortKind wanted) {
+        return fix_by_firmware(node.inventory, address, wanted);
     };
-    CHECK_THAT(cure("0000:3b:00.0", PortKind::ethernet),
+    CHECK_THAT(fix("0000:3b:00.0", PortKind::ethernet),
                Contains("VPI") && Contains("`mlxconfig -d 0000:3b:00.0 set LINK_TYPE_P1=2`"));
-    CHECK_THAT(cure("0000:3b:00.0", PortKind::infiniband), Contains("LINK_TYPE_P1=1`"));
-    CHECK(cure("0000:3b:00.1", PortKind::ethernet).empty());
-    CHECK(cure("", PortKind::ethernet).empty());
+    CHECK_THAT(fix("0000:3b:00.0", PortKind::infiniband), Contains("LINK_TYPE_P1=1`"));
+    CHECK(fix("0000:3b:00.1", PortKind::ethernet).empty());
+    CHECK(fix("", PortKind::ethernet).empty());
     node.nic().pf = base::PciAddress::parse("0000:3b:00.1").value();
-    CHECK(cure("0000:3b:00.0", PortKind::ethernet).empty());
+    CHECK(fix("0000:3b:00.0", PortKind::ethernet).empty());
     node.nic().pf.reset();
     node.nic().vendor = 0x8086;
-    CHECK(cure("0000:3b:00.0", PortKind::ethernet).empty());
+    CHECK(fix("0000:3b:00.0", PortKind::ethernet).empty());
 }
 
 TEST_CASE("what a definition asks of this node is only worth knowing") {

@@ -109,7 +109,7 @@ TEST_CASE("VFs with a larger MTU than their PF are one finding, with the MTU tha
                Contains("\ninfo | ") && Contains("1 interface of its VFs has less: ens1v2"));
 }
 
-TEST_CASE("a name with characters of the shell is one word of a cure") {
+TEST_CASE("a name with characters of the shell is one word of a fix") {
     Port port;
     auto& device = port.inventory.devices.front();
     device.net.front().name = "e$(id)";

@@ -15,7 +15,7 @@ std::string says(const std::vector<Statistic>& before, const std::vector<Statist
     std::string text;
     for (const PortTrouble& each :
          judge(growth_of(port_counters_of(before), port_counters_of(now)), kPeriod, "ens1", pfc))
-        text += std::string(to_string(each.severity)) + " | ens1 | " + each.what + " | " + each.cure + "\n";
+        text += std::string(to_string(each.severity)) + " | ens1 | " + each.what + " | " + each.fix + "\n";
     return text;
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("a node without counters of pauses says why") {
     CHECK_THAT(port.why_not("storm"), Contains("no PF with RDMA is up on the host"));
 }
 
-TEST_CASE("the cure gives each priority with PFC a buffer that no other priority uses") {
+TEST_CASE("the fix gives each priority with PFC a buffer that no other priority uses") {
     PortMachine port;
     port.flow().pfc = 1U << 3U | 1U << 4U;
     auto& buffers = port.flow().buffers.emplace();

@@ -1,4 +1,4 @@
-// The tests of this room share a store with its own clock, and short ways to write values.
+// The tests of this module share a store with its own clock, and short ways to write values.
 #pragma once
 
 #include <rdmanet/ipam/allocator.hpp>

@@ -69,19 +69,19 @@ base::Deadline soon() {
 
 } // namespace
 
-TEST_CASE("the state directory is blamed for what its file system refuses, and each reason has its cure") {
-    for (const auto& [errno_value, cure] : {std::pair(EIO, "dmesg"),
-                                            {ENOSPC, "free"},
-                                            {EDQUOT, "quota"},
-                                            {EROFS, "findmnt"},
-                                            {EACCES, "root"},
-                                            {EPERM, "root"},
-                                            {ENOTDIR, "directory"},
-                                            {EISDIR, "directory"},
-                                            {ELOOP, "symbolic link"}}) {
-        INFO(cure);
+TEST_CASE("the state directory is blamed for what its file system refuses, and each reason has its fix") {
+    for (const auto& [errno_value, fix] : {std::pair(EIO, "dmesg"),
+                                           {ENOSPC, "free"},
+                                           {EDQUOT, "quota"},
+                                           {EROFS, "findmnt"},
+                                           {EACCES, "root"},
+                                           {EPERM, "root"},
+                                           {ENOTDIR, "directory"},
+                                           {EISDIR, "directory"},
+                                           {ELOOP, "symbolic link"}}) {
+        INFO(fix);
         CHECK_THAT(blamed_for(errno_value),
-                   Names("state directory /run/rdmanet", "/run/rdmanet/x", base::errno_text(errno_value), cure));
+                   Names("state directory /run/rdmanet", "/run/rdmanet/x", base::errno_text(errno_value), fix));
     }
     for (const int errno_value : {EMFILE, ENFILE, ENOMEM, ENOLCK, ENOENT, EINTR})
         CHECK(blamed_for(errno_value).empty());

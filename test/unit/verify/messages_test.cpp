@@ -35,10 +35,10 @@ TEST_CASE("a failure arrives with its suspect, also from an end that names none"
     const auto sent = [](const Failure& failure) { return parse_failure(json::Document::parse(to_failure(failure))); };
     const PeersFailure lost = sent({"no packet", "ping it", Suspect::way});
     CHECK(std::string(lost.what()) == "no packet");
-    CHECK(lost.cure() == "ping it");
+    CHECK(lost.fix() == "ping it");
     CHECK(lost.suspect() == Suspect::way);
     CHECK(sent({"no memory", "ulimit"}).suspect() == Suspect::unknown);
-    const auto old = json::Document::parse(R"({"type":"failed","what":"a","cure":"b"})");
+    const auto old = json::Document::parse(R"({"type":"failed","what":"a","fix":"b"})");
     CHECK(parse_failure(old).suspect() == Suspect::unknown);
 }
 

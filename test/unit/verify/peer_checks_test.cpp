@@ -33,6 +33,6 @@ TEST_CASE("of two families, the end without IPv4 is named, at both ends") {
         "shop/till net1 has no GID of an IPv4 address, only of fe80::1; shop/desk net1 has one of 10.72.0.2";
     CHECK(the_failure(lost, whole).what == what);
     CHECK(the_failure(whole, lost).what == what);
-    CHECK_THAT(the_failure(whole, lost).cure, Contains("delete the pod shop/till"));
-    CHECK_THAT(the_failure(whole, v6).cure, Contains("shop/safe net1 needs an IPv4 range") && !Contains("delete"));
+    CHECK_THAT(the_failure(whole, lost).fix, Contains("delete the pod shop/till"));
+    CHECK_THAT(the_failure(whole, v6).fix, Contains("shop/safe net1 needs an IPv4 range") && !Contains("delete"));
 }

@@ -74,6 +74,6 @@ TEST_CASE("warnings limit the verdict, and anything that is missing fails it") {
     report.latency.reset();
     CHECK(report.verdict() == Verdict::failed);
     report = a_good_one();
-    report.cause = Cause{.stage = "ping", .what = "lost", .cure = ""};
+    report.cause = Cause{.stage = "ping", .what = "lost", .fix = ""};
     CHECK(report.verdict() == Verdict::failed);
 }

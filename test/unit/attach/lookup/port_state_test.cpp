@@ -11,7 +11,7 @@ using kernel::PortState;
 using kernel::RdmaPort;
 using rdmanet::test::Names;
 
-TEST_CASE("the message about an inactive port has its states and the matching cure") {
+TEST_CASE("the message about an inactive port has its states and the matching fix") {
     RdmaPort port;
     port.device = "mlx5_0";
     port.port = 1;

@@ -1,0 +1,41 @@
+# A module is a static library. It sees its own public headers and those of the modules that it may use. These headers are
+# linked, folder by folder, into an include root, so a forbidden include does not compile.
+
+function(add_module name)
+  cmake_parse_arguments(MODULE "" "" "SOURCES;USES;PARTS;LIBRARIES" ${ARGN})
+  set(root ${CMAKE_BINARY_DIR}/include-roots/${name}/rdmanet)
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include/rdmanet/${name} ${root}/${name} SYMBOLIC)
+
+  add_library(${name} STATIC ${MODULE_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_BINARY_DIR}/include-roots/${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  list(TRANSFORM MODULE_PARTS PREPEND ${name}_)
+  target_link_libraries(${name} PUBLIC ${MODULE_USES} PRIVATE ${MODULE_PARTS} ${MODULE_LIBRARIES})
+endfunction()
+
+# A part of a module is a folder in it. Its headers are included as "PART/HEADER.hpp". A part sees the public headers of
+# the modules that it may use, the listed HEADERS of its own module, and the parts that it may use. CMake therefore
+# enforces the arrows between parts like those between modules. A module sees all of its parts.
+function(add_part module name)
+  cmake_parse_arguments(PART "" "" "SOURCES;HEADERS;USES;PARTS" ${ARGN})
+  set(root ${CMAKE_BINARY_DIR}/include-roots/${module}_${name})
+  file(MAKE_DIRECTORY ${root}/rdmanet/${module})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+  foreach(header ${PART_HEADERS})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include/rdmanet/${module}/${header} ${root}/rdmanet/${module}/${header} SYMBOLIC)
+  endforeach()
+
+  add_library(${module}_${name} STATIC ${PART_SOURCES})
+  target_include_directories(${module}_${name} PUBLIC ${root})
+  list(TRANSFORM PART_PARTS PREPEND ${module}_)
+  target_link_libraries(${module}_${name} PUBLIC ${PART_USES} ${PART_PARTS})
+endfunction()
+
+# Unit tests of a module: one executable "<module>_test", Catch2. Target "unit_tests" builds them all.
+add_custom_target(unit_tests)
+function(add_module_test name)
+  add_executable(${name}_test ${ARGN})
+  target_link_libraries(${name}_test PRIVATE ${name} test_reporter)
+  add_dependencies(unit_tests ${name}_test)
+  add_test(NAME ${name} COMMAND ${name}_test -r progress)
+endfunction()
