@@ -3,13 +3,13 @@
 # kernel (as it is installed, and with sanitizers), and faults. Run it as root. On a fresh Debian 12 it installs the
 # Debian packages that it needs and builds everything. The last line is: N passed, N failed, N skipped.
 #
-#   test/run.sh            the everyday run, in three lanes at the same time; each line begins with its lane. Long parts
-#                          take samples, which change with the commit (test/seed)
-#   test/run.sh --all      everything, which takes a night: no samples, and the stages that only --all has
-#   test/run.sh STAGE...   only these stages, one after the other:
-#                          - style unit tidy fuzz harness demo nodes e2e cluster etcd e2e_sanitize patience fault bench
-#                            build
-#                          - of --all: e2e_guest traffic vfs64 bench_guest newest_kernel
+#   test/run.sh            the everyday run: ten minutes on two processors. Long parts take samples, which the commit
+#                          chooses (test/seed). Cases that exercise what the commit changes (test/touched) are always run
+#   test/run.sh --all      no samples, and the parts that only --all has: four hours
+#   test/run.sh PART...    only these parts, and the builds that they need. See `everyday` and `only_in_all` below
+#
+# Environment: RDMANET_SEED   another sample than the commit's
+#              RDMANET_BASE   the commit against which changes are counted; default HEAD~1
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -22,16 +22,26 @@ results=$logs/results # a line for each part: passed, failed, skipped, name
 packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck containernetworking-plugins
 	busybox-static dnsmasq-base etcd-server openssl curl python3-grpcio)
 
-# A guest waits half of its time, so three guests and a build keep two processors busy. "patience" only waits.
-lanes=("harness e2e cluster etcd" "style unit fuzz e2e_sanitize fault" "patience tidy demo nodes bench build")
-only_in_all=(e2e_guest traffic vfs64 bench_guest newest_kernel)
+# The parts in the order in which they start. Each has the slots that it takes and the parts that must end before it.
+# There are three slots for two processors, because a guest waits for its kernel half of the time. "patience" only
+# waits. The last parts are short, so that all processors are used until the end.
+everyday=(
+	"release 2" "servers 1" "style 1" "patience 0 release" "e2e 1 release" "sanitize 2"
+	"e2e-guest-1 1 e2e" "cluster 1 release servers" "unit 1 sanitize" "e2e-guest-2 1 e2e" "fault 1 release" "e2e-guest-3 1 e2e"
+	"cluster-fault 1 release servers" "fault-guest-1 1 fault" "sanitized 1 release sanitize" "e2e-guest-4 1 e2e" "nodes 1 release"
+	"tidy 1 sanitize" "fuzz 2 sanitize" "harness 1 release" "sanitized-guest-1 1 sanitized" "build 1 release" "demo 1 release"
+)
+only_in_all=(
+	"moves 1 release servers" "traffic 1 release" "vfs64 1 release" "bench 2 release" "mutate 2 release"
+	"newest-kernel 1 release"
+)
 
 # What the everyday run takes of each. --all takes everything.
-harness_parts=(infiniband driver traffic) # one of them, because other stages' cases use the rest
-guest_again=40                    # one of this many end-to-end cases that passed natively also runs in the guest
-sanitized_turns=6                 # one of this many sanitized cases that need the guest
-fuzz_seconds=10
-build_check_of=""                 # some of the source files
+guest_turns=3                     # one of this many cases that need the guest
+guest_again=40                    # one of this many cases that passed natively runs in the guest, too
+sanitized_turns=12                # one of this many sanitized cases that need the guest
+fuzz_seconds=3
+harness_parts=(infiniband driver traffic none none none) # of the self-test's long parts
 
 # A run on a machine with ten times too much to do must not fail for it.
 export RDMANET_HARNESS_TIMEOUT=${RDMANET_HARNESS_TIMEOUT:-10800}
@@ -70,24 +80,27 @@ check() {
 	fi
 }
 
-# build PRESET TARGET...
+# build PRESET TARGET...: a failed build is a failed part, and the parts that need it are left out.
 build() {
 	local log=$logs/build-$1.log
-	say "build: $1 (${*:2})"
 	cmake --preset "$1" >"$log" 2>&1 && cmake --build --preset "$1" --target "${@:2}" >>"$log" 2>&1 && return
 	grep -E 'error:|Error|undefined reference' -A5 "$log" | head -60
 	say "the build failed, see $log"
-	result 0 1 0 "build-$1"
 	return 1
 }
+
+part_release() { build release rdmanet binary_tests cluster_test; }
+part_sanitize() { build sanitize rdmanet unit_tests fuzz_targets; }
+
+# Without a server, the cases that need one are skipped, and say so.
+part_servers() { test/cluster/cluster.sh build || true; }
 
 sources() { git ls-files '*.cpp' '*.hpp' 'netns-harness/simrnic/*.[ch]'; }
 
 # clang-format does not wrap comments.
 no_wide_comments() { ! sources | xargs grep -nE '^ *//.{119}'; }
 
-stage_style() {
-	say "style: clang-format, width of comments, shellcheck"
+part_style() {
 	check comment-width no_wide_comments
 	# shellcheck disable=SC2046 # one argument for each file
 	check clang-format clang-format --dry-run --Werror $(sources)
@@ -95,29 +108,18 @@ stage_style() {
 	check shellcheck shellcheck -x -S warning $(git ls-files '*.sh' .ci/run)
 }
 
-stage_unit() {
-	build sanitize rdmanet unit_tests fuzz_targets || return 0
-	say "unit tests, with address and undefined behaviour sanitizers"
-	local program with
+part_tidy() { check clang-tidy test/tidy.sh ${tidy_all:-}; }
+
+part_unit() {
+	local program
 	for program in build/sanitize/test/unit/*/*_test; do
-		with=
-		[[ $program != */cluster_test ]] || with="test/cluster/etcd.sh try"
 		# Some cases kill a process at each of its system calls and fork thousands of times. With a smaller quarantine they
 		# take half the time.
-		# shellcheck disable=SC2086 # words
-		ASAN_OPTIONS=quarantine_size_mb=4 counted "unit-$(basename "$program")" $with "$program" -r progress
+		ASAN_OPTIONS=quarantine_size_mb=4 counted "unit-$(basename "$program")" "$program" -r progress
 	done
 }
 
-# Only needs the configured build, because another lane may be building it.
-stage_tidy() {
-	[[ -f build/sanitize/compile_commands.json ]] || cmake --preset sanitize >/dev/null || return 1
-	say "static analysis: clang-tidy"
-	check clang-tidy run-clang-tidy -quiet -j 1 -p build/sanitize "^$top/build/sanitize/(src|cmd)/"
-}
-
-stage_fuzz() {
-	say "fuzz targets, $fuzz_seconds seconds each; test/fuzz/run.sh SECONDS for longer"
+part_fuzz() {
 	RDMANET_FUZZ_PRESET=sanitize counted fuzz test/fuzz/run.sh $fuzz_seconds
 }
 
@@ -126,178 +128,219 @@ guest() { netns-harness/run.sh "$@"; }
 # Uses this machine's kernel if it suffices, otherwise the guest's.
 any_kernel() { RDMANET_HARNESS_NEEDS="netns veth macvlan ${needs:-}" netns-harness/run.sh "$@"; }
 
-# in_guests NAME LIST COMMAND...: runs the cases of LIST in guests. `guests` of them run at the same time. The default
-# is three for two processors, because half of the time they wait for the kernel to make and end namespaces and
-# devices. LIST has more parts than there are guests, so that no guest waits for one with long cases.
-in_guests() {
-	local name=$1 list=$2 at_a_time=${guests:-$(($(nproc) * 3 / 2))} part
-	shift 2
-	rm -f "$list"-[a-z]*
-	split --suffix-length=1 --number="r/$((at_a_time == 1 ? 1 : at_a_time * 2))" "$list" "$list-"
-	for part in "$list"-[a-z]; do
-		while (($(jobs -rp | wc -l) >= at_a_time)); do wait -n; done
-		[[ ! -s $part ]] || RDMANET_HARNESS_CPUS=1 counted "$name-guest-${part##*-}" guest "$@" -f "$part" &
-	done
-	wait
-}
-
-# on_kernels NAME CASES COMMAND...: runs the cases with those tags, or all, on this machine's kernel. The cases that
-# it cannot run go to the guest, where everything takes several times as long. With `turns` only one of that many goes
-# there, and the others count as skipped. With `again` one of that many cases that ran here also goes there, because
-# kernels differ.
-on_kernels() {
-	local name=$1 cases=$2 log=$logs/$1.log rest=$logs/$1-rest
-	shift 2
-	counted "$name" any_kernel "$@" ${cases:+"$cases"}
-	grep -q '^harness: native' "$log" || return 0
-	sed -nE 's/^skip (.*): this machine lacks .*/\1/p' "$log" | sort >"$rest"
-	[[ -z ${turns:-} ]] || sed -ni "$((RDMANET_SEED % turns + 1))~${turns}p" "$rest"
-	result 0 0 "-$(wc -l <"$rest")" "$name: left to the guest"
-	[[ -z ${again:-} ]] ||
-		sed -nE 's/^(ok  |FAIL) (.*) \([0-9]+ ms\)$/\2/p' "$log" | sort | sed -n "$((RDMANET_SEED % again + 1))~${again}p" >>"$rest"
-	sed -i 's/,/\\,/g' "$rest" # a comma would end a name
-	in_guests "$name" "$rest" "$@"
-}
-
-stage_harness() {
-	local part=${harness_parts[RDMANET_SEED % ${#harness_parts[@]}]}
-	say "harness: self-test of the software NIC, part ${part:-all}"
-	counted harness guest netns-harness/selftest.sh $part
-}
-
-stage_demo() {
-	say "the demo of the README"
-	check demo guest netns-harness/demo.sh inside
-}
-
-stage_nodes() {
-	say "RDMA between two nodes"
-	counted nodes test/nodes/run.sh
-}
-
+release=$top/build/release/cmd/rdmanet/rdmanet
 e2e_test=build/release/test/e2e/e2e_test
 
-stage_e2e() {
-	say "end-to-end cases, the built binary on a real kernel"
-	again=$guest_again RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "~[.]~[cluster]~[etcd]" $e2e_test -r progress
+# suite NAME LOG KERNEL ARGUMENT...: runs cases of a suite on a kernel.
+suite() {
+	local name=$1 log=$2 kernel=$3
+	shift 3
+	case $name in
+	e2e) RDMANET_BINARY=$release counted "$log" "$kernel" $e2e_test -r progress "$@" ;;
+	sanitized)
+		# Leak detection is off, because it takes a third of each process's time. The unit tests do it.
+		RDMANET_BINARY=${release/release/sanitize} counted "$log" "$kernel" \
+			env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress "$@"
+		;;
+	fault)
+		needs=ptrace RDMANET_HARNESS_NIC='nics=1 ports=1 vfs=2 gid_table_len=16' \
+			counted "$log" "$kernel" test/fault/run.sh "$@"
+		;;
+	esac
 }
 
-# Runs everything in the guest, whatever this machine's kernel can do. Only runs if it is named.
-stage_e2e_guest() {
-	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted e2e-guest guest $e2e_test -r progress
+# The lines that the commit chooses: one of N.
+one_of() { sed -n "$((RDMANET_SEED % $1 + 1))~$1p"; }
+
+# Names of the cases that exercise what the commit changes, and at most as many as a run has time for. test/touched has
+# the tags for each source.
+touched_cases() {
+	local changed pattern tags
+	changed=$(git diff --name-only "${RDMANET_BASE:-HEAD~1}" 2>/dev/null) || true
+	while read -r pattern tags; do
+		! grep -qE "$pattern" <<<"$changed" || $e2e_test --list-test-names-only "$tags"
+	done < <(grep -v '^#' test/touched) | sort -u | shuf -n 40 --random-source=<(yes "$RDMANET_SEED")
 }
 
-# Leaves out cases about documents, large inputs, static binaries and a missing /proc. Of the kinds of attachments that
-# need the slow guest it runs only one or two cases each. Leak detection is off, because it takes a third of each
-# process's time. The unit tests do it.
-stage_e2e_sanitize() {
-	build sanitize rdmanet || return 0
-	say "end-to-end cases, the binary built with sanitizers"
-	guests=1 turns=$sanitized_turns RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
-		on_kernels e2e-sanitize \
-		'[core],~[.]~[cluster]~[etcd]~[memory-limit]~[static]~[no-proc]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
-		env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress
+# on_this_kernel SUITE TURNS [CASES]: runs the cases on this machine's kernel if it has what most of them need. The
+# cases that it cannot run are left to the guest, where everything takes several times as long: one of TURNS, and those
+# that exercise what the commit changes. The others count as skipped.
+on_this_kernel() {
+	local log=$logs/$1.log left=$logs/$1-left
+	suite "$1" "$1" any_kernel ${3:+"$3"}
+	: >"$left"
+	grep -q '^harness: native' "$log" || return 0
+	sed -nE 's/^skip (.*): this machine lacks .*/\1/p' "$log" | sort >"$left-all"
+	{ one_of "$2" <"$left-all" && touched_cases | grep -xFf - "$left-all"; } | sort -u >"$left"
+	result 0 0 "-$(wc -l <"$left")" "$1: left to the guest"
 }
+
+# in_guest SUITE PART: this part of the cases that were left to the guest.
+in_guest() {
+	local left=$logs/$1-left parts
+	parts=$(grep -cE "^$1-guest-[0-9]" <(printf '%s\n' "${everyday[@]}"))
+	split -n "r/$2/$parts" "$left" | sed 's/,/\\,/g' >"$left-$2" # a comma would end a name
+	[[ ! -s $left-$2 ]] || RDMANET_HARNESS_CPUS=1 suite "$1" "$1-guest-$2" guest -f "$left-$2"
+}
+
+part_e2e() {
+	on_this_kernel e2e $guest_turns '~[.]~[cluster]~[etcd]'
+	# Kernels differ.
+	sed -nE 's/^(ok  |FAIL) (.*) \([0-9]+ ms\)$/\2/p' "$logs/e2e.log" | sort | one_of $guest_again >>"$logs/e2e-left"
+}
+
+# Leaves out cases about documents, large inputs, static binaries and a missing /proc.
+part_sanitized() {
+	on_this_kernel sanitized $sanitized_turns \
+		'[core],~[.]~[cluster]~[etcd]~[memory-limit]~[static]~[no-proc]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]'
+}
+
+part_fault() { on_this_kernel fault 1; }
 
 # Cases in which something hangs until a deadline of almost a minute.
-stage_patience() {
-	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted patience any_kernel $e2e_test -r progress '[.hang]'
+part_patience() {
+	RDMANET_BINARY=$release counted patience any_kernel $e2e_test -r progress '[.hang]'
 }
 
-# The first time, it builds the server, which takes minutes.
-stage_cluster() {
-	build release cluster_test || return 0
-	say "leases in a Kubernetes API server"
+part_cluster() {
 	counted cluster-unit test/cluster/cluster.sh try build/release/test/unit/cluster/cluster_test -r progress '~[.]~[etcd]'
-	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted cluster-e2e \
-		any_kernel test/cluster/cluster.sh try $e2e_test -r progress '[cluster]'
+	RDMANET_BINARY=$release counted cluster-e2e any_kernel test/cluster/cluster.sh try $e2e_test -r progress '[cluster]'
+}
+
+part_cluster-fault() {
 	needs=ptrace counted cluster-fault any_kernel test/cluster/cluster.sh try test/fault/run.sh '[cluster]'
 }
 
-stage_etcd() {
-	build release cluster_test || return 0
-	say "leases in etcd: one member, three, and one with users and certificates"
+# What the next release takes away: the store etcd, and moves between stores.
+part_moves() {
 	counted etcd-unit test/cluster/etcd.sh try build/release/test/unit/cluster/cluster_test -r progress '[etcd],[store]'
-	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted etcd-e2e \
-		any_kernel test/cluster/etcd.sh try $e2e_test -r progress '[etcd]'
+	RDMANET_BINARY=$release counted etcd-e2e any_kernel test/cluster/etcd.sh try $e2e_test -r progress '[etcd]'
 	needs=ptrace counted etcd-fault any_kernel test/cluster/etcd.sh try test/fault/run.sh '[etcd]'
 }
 
-stage_fault() {
-	say "fault tests at system calls: ${RDMANET_FAULT_SAMPLE:-a sample; test/fault/run.sh --all takes every call}"
-	guests=2 needs=ptrace RDMANET_HARNESS_NIC='nics=1 ports=1 vfs=2 gid_table_len=16' on_kernels fault "" test/fault/run.sh
-}
+part_harness() { counted harness guest netns-harness/selftest.sh "${harness_parts[RDMANET_SEED % ${#harness_parts[@]}]}"; }
 
-# A few rounds show that all benchmarks run. test/bench/run.sh on an idle machine gives the numbers.
-stage_bench() {
-	build release benchmarks || return 0
-	say "benchmarks, three rounds"
-	check bench test/bench/run.sh 3
-}
+part_demo() { check demo guest netns-harness/demo.sh inside; }
 
-stage_build() {
-	say "the build itself"
-	counted build test/build_check.sh $build_check_of
-}
+part_nodes() { counted nodes test/nodes/run.sh; }
 
-stage_bench_guest() {
-	build release benchmarks || return 0
-	say "benchmarks in the guest, thirty rounds"
-	check bench_guest test/bench/run.sh --guest 30
-	cat "$logs/bench_guest.log"
-	check bench_node test/bench/node.sh
-	cat "$logs/bench_node.log"
-	check bench_verify test/bench/verify.sh
-	cat "$logs/bench_verify.log"
+part_build() { counted build test/build_check.sh ${build_check_of:-}; }
+
+part_bench() {
+	build release benchmarks
+	check bench test/bench/run.sh 30
+	check bench-guest test/bench/run.sh --guest 30
+	check bench-node test/bench/node.sh
+	check bench-verify test/bench/verify.sh
+	cat "$logs"/bench*.log
 }
 
 # All programs for each kind of attachment. The everyday run takes one program each.
-stage_traffic() {
-	say "users' RDMA programs between pods, all of them"
-	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted traffic guest $e2e_test -r progress '[.matrix]'
+part_traffic() {
+	RDMANET_BINARY=$release counted traffic guest $e2e_test -r progress '[.matrix]'
 }
 
-stage_vfs64() {
-	say "64 VFs move into pods at the same time"
-	RDMANET_HARNESS_MEM=3072 RDMANET_PARALLEL_VFS=64 counted vfs64 guest $e2e_test -r progress '[parallel]'
+part_vfs64() {
+	RDMANET_HARNESS_MEM=3072 RDMANET_PARALLEL_VFS=64 RDMANET_BINARY=$release counted vfs64 guest $e2e_test -r progress '[parallel]'
 }
+
+# Survivors are listed, and are no failures: a person decides whether a user could notice them.
+part_mutate() { check mutate test/mutate.sh --seed "$RDMANET_SEED" 20; }
 
 # Debian sid's kernel. It takes 0.7 GB below build/ and needs a mirror.
-stage_newest_kernel() {
+part_newest-kernel() {
 	local root=$top/build/sid
-	say "software NIC and end-to-end cases on Debian sid's kernel"
 	netns-harness/setup.sh mmdebstrap
 	if [[ ! -e $root/usr/bin/make ]]; then
 		rm -rf "$root"
 		# The mirror may be some weeks old.
 		mmdebstrap --quiet --variant=apt --include=linux-image-amd64,linux-headers-amd64,make \
 			--aptopt='Acquire::Check-Valid-Until "false"' sid "$root" ||
-			{ result 0 0 1 "newest_kernel: cannot download Debian sid" && return; }
+			{ result 0 0 1 "newest-kernel: cannot download Debian sid" && return; }
 	fi
 	# With two processors this kernel dies of an int3 that it put in place of a jump label. The emulator executes it on
 	# the other processor after the kernel removed it.
 	export RDMANET_HARNESS_KERNEL_ROOT=$root RDMANET_HARNESS_CPUS=1
-	counted newest_kernel-harness guest netns-harness/selftest.sh
-	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted newest_kernel-e2e guest $e2e_test -r progress
-	unset RDMANET_HARNESS_KERNEL_ROOT RDMANET_HARNESS_CPUS
+	counted newest-kernel-harness guest netns-harness/selftest.sh
+	RDMANET_BINARY=$release counted newest-kernel-e2e guest $e2e_test -r progress
 }
 
-# Earlier stages build what later ones use. A lane continues after a failed stage.
-run_stages() {
-	local stage
-	for stage in "$@"; do
-		"stage_$stage" || result 0 1 0 "$stage: exit status $?"
+# Runs a part by its name; the parts of a suite in guests share a function.
+run_part() {
+	if [[ $1 =~ ^(.*)-guest-([0-9]+)$ ]]; then
+		in_guest "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+	else
+		"part_$1"
+	fi
+}
+
+# What `run_parts` knows of each part.
+declare -A slots_of needs_of pid_of name_of started_at ended
+
+# Sets `wanted`: the named parts, and before each what it needs.
+with_needs() {
+	local name need
+	for name in "$@"; do
+		[[ -v slots_of[$name] ]] || { say "no part is called $name: ${!slots_of[*]}" && exit 1; }
+		for need in ${needs_of[$name]}; do with_needs "$need"; done
+		[[ " ${wanted[*]} " == *" $name "* ]] || wanted+=("$name")
 	done
 }
 
-run_lanes() {
-	local lane lanes_running=()
-	for lane in "${lanes[@]}"; do
-		# shellcheck disable=SC2086 # words
-		run_stages $lane 2>&1 | sed -u "s/^/${lane%% *}  /" &
-		lanes_running+=($!)
+# True if all that it needs has ended, or is not to be waited for because it failed.
+is_ready() {
+	local need
+	for need in ${needs_of[$1]}; do [[ -v ended[$need] ]] || return 1; done
+}
+
+start() {
+	local name=$1 need
+	for need in ${needs_of[$name]}; do
+		[[ ${ended[$need]} == 0 ]] || { say "$name is left out, because $need failed" && ended[$name]=1 && return; }
 	done
-	wait "${lanes_running[@]}"
+	run_part "$name" 2>&1 </dev/null | sed -u "s/^/$name  /" &
+	pid_of[$name]=$! name_of[$!]=$name started_at[$name]=$SECONDS
+	free=$((free - slots_of[$name]))
+}
+
+finish() { # PID STATUS
+	local name=${name_of[$1]}
+	unset "pid_of[$name]"
+	ended[$name]=$2
+	[[ $2 == 0 ]] || result 0 1 0 "$name: exit status $2"
+	free=$((free + slots_of[$name]))
+	echo "$((SECONDS - started_at[$name])) $name" >>"$logs/times"
+}
+
+say_what_runs() {
+	local name text=
+	for name in "${!pid_of[@]}"; do text+=" $name ($((SECONDS - started_at[$name])) s)"; done
+	say "$((SECONDS / 60)):$(printf %02d $((SECONDS % 60))), ${#waiting[@]} parts wait, running:$text"
+}
+
+run_parts() {
+	local waiting=("$@") later name pid status tick free=$((($(nproc) * 3 + 1) / 2))
+	: >"$logs/times"
+	sleep 15 &
+	tick=$!
+	while ((${#waiting[@]} + ${#pid_of[@]})); do
+		later=()
+		for name in "${waiting[@]}"; do
+			if is_ready "$name" && ((slots_of[$name] <= free || ${#pid_of[@]} == 0)); then start "$name"; else later+=("$name"); fi
+		done
+		waiting=("${later[@]}")
+		((${#pid_of[@]})) || continue
+		status=0
+		wait -n -p pid || status=$?
+		if [[ $pid == "$tick" ]]; then
+			say_what_runs
+			sleep 15 &
+			tick=$!
+		else
+			finish "$pid" "$status"
+		fi
+	done
+	kill "$tick" 2>/dev/null || true
 }
 
 # Prints the lines before each FAIL in a log, or the last lines if the run died.
@@ -315,7 +358,9 @@ failures_in() {
 # Repeats the failures at the end of the output, and then prints the counts.
 summary() {
 	local failed name
-	echo
+	say "the slowest parts, in seconds: $(sort -rn "$logs/times" | head -10 | awk '{ printf "%s%s %s", sep, $2, $1; sep = ", " }')"
+	times >"$logs/processors" # of this shell, then of its children; a subshell would print its own
+	say "all took $SECONDS s, and $(awk -F'[ms ]' 'NR == 2 { print int($1 * 60 + $2 + $4 * 60 + $5) }' "$logs/processors") s of processors"
 	while read -r _ failed _ name; do
 		[[ $failed -gt 0 ]] || continue
 		echo "failed: $failed in $name"
@@ -326,27 +371,33 @@ summary() {
 }
 
 take_all() {
-	harness_parts=("") guest_again=1 sanitized_turns=1 fuzz_seconds=600 build_check_of=--all
-	export RDMANET_FAULT_SAMPLE=all
+	guest_turns=1 guest_again=1 sanitized_turns=1 fuzz_seconds=120 harness_parts=("") build_check_of=--all tidy_all=--all
+	export RDMANET_FAULT_SAMPLE=${RDMANET_FAULT_SAMPLE:-calls}
+	everyday+=("${only_in_all[@]}")
 }
 
 main() {
-	local all=0
+	local part names=() name slots needs wanted=()
 	if [[ ${1-} == --all ]]; then
-		all=1
 		take_all
 		shift
 	fi
+	for part in "${everyday[@]}" "${only_in_all[@]}"; do
+		read -r name slots needs <<<"$part"
+		slots_of[$name]=$slots needs_of[$name]=$needs
+	done
+	for part in "${everyday[@]}"; do names+=("${part%% *}"); done
+	[[ $# == 0 ]] || names=("$@")
 	netns-harness/setup.sh "${packages[@]}"
+	rm -rf "$logs"
 	mkdir -p "$logs"
 	: >"$results"
 	RDMANET_SEED=$(test/seed)
 	export RDMANET_SEED
 	say "seed $RDMANET_SEED: to repeat these samples with another commit, run RDMANET_SEED=$RDMANET_SEED $0"
-	if build release rdmanet binary_tests; then
-		if [[ $# -gt 0 ]]; then run_stages "$@"; else run_lanes; fi
-		[[ $all == 0 || $# -gt 0 ]] || run_stages "${only_in_all[@]}"
-	fi
+	with_needs "${names[@]}"
+	[[ $# == 0 ]] || names=("${wanted[@]}")
+	run_parts "${names[@]}"
 	summary
 }
 
