@@ -25,7 +25,7 @@ const char* const kCniArgs = "MAC=02:00:00:00:00:0c;IP=10.0.0.12/16,10.0.0.13";
 
 } // namespace
 
-TEST_CASE("the newest mechanism that requests something wins") {
+TEST_CASE("the newest mechanism that requests something wins, and an empty list requests nothing") {
     CHECK(cni::requested_mac(conf_with(kAll), args(kCniArgs))->source == "runtimeConfig.mac");
     CHECK(cni::requested_mac(conf_with(kArgsOnly), args(kCniArgs))->mac.to_string() == "02:00:00:00:00:0b");
     CHECK(cni::requested_mac(conf_with(R"("args": {})"), args(kCniArgs))->source == "CNI_ARGS MAC");
@@ -40,9 +40,6 @@ TEST_CASE("the newest mechanism that requests something wins") {
     CHECK(cni::requested_ips(conf_with(kArgsOnly), args(kCniArgs)).size() == 1);
     CHECK(cni::requested_ips(conf_with(R"("args": {"cni": {}})"), args(kCniArgs)).at(1).source == "CNI_ARGS IP");
     CHECK(cni::requested_ips(conf_with(R"("dns": {})"), args("")).empty());
-}
-
-TEST_CASE("an empty list requests nothing") {
     const auto conf = conf_with(R"("runtimeConfig": {"ips": []}, "args": {"cni": {"ips": null}})");
     CHECK(cni::requested_ips(conf, args(kCniArgs)).size() == 2);
 }
