@@ -27,9 +27,7 @@ TEST_CASE("a function without RDMA has the parameter to blame that is off") {
     CHECK(blamed({.rdma = kOff, .roce = kOn}) == "enable_rdma");
     CHECK(blamed({.rdma = kOn, .roce = kOff}) == "enable_roce");
     CHECK(blamed({.rdma = kOn}) == "");
-}
-
-TEST_CASE("of two protocols one is off, and only both are to blame") {
+    // Of two protocols one is off.
     CHECK(blamed({.roce = kOff, .iwarp = kOn}) == "");
     CHECK(blamed({.roce = kOn, .iwarp = kOff}) == "");
     CHECK(blamed({.roce = kOff, .iwarp = kOff}) == "enable_roce");
