@@ -9,14 +9,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-/// A VF of this machine: the harness's software NIC.
-std::optional<base::PciAddress> find_vf_function() {
-    for (const auto& entry : std::filesystem::directory_iterator("/sys/bus/pci/devices"))
-        if (std::filesystem::exists(entry.path() / "physfn"))
-            return base::PciAddress::parse(entry.path().filename().string());
-    return std::nullopt;
-}
-
 TEST_CASE("an absent function has nothing") {
     NEEDS(std::filesystem::exists("/sys/bus/pci/devices"), "a PCI bus");
     const auto nobody = *base::PciAddress::parse("fffffff0:00:1f.7");
@@ -36,19 +28,6 @@ TEST_CASE("a module with drivers is recognised as a driver's") {
     CHECK(is_driver_module(driver));
     CHECK_FALSE(is_driver_module("printk"));
     CHECK_FALSE(is_driver_module("no_such_module"));
-}
-
-TEST_CASE("a VF knows its PF, and the PF's port") {
-    NEEDS(std::filesystem::exists("/sys/bus/pci/devices") && find_vf_function(), "an SR-IOV VF");
-    const auto vf = *find_vf_function();
-    CHECK(device_exists(vf));
-    const auto of = find_pf_of(vf);
-    REQUIRE(of);
-    CHECK_FALSE(find_pf_of(of->pf));
-    CHECK_FALSE(driver_of(vf).empty());
-    const auto uplink = uplink_of(of->pf);
-    REQUIRE(uplink);
-    CHECK(netdevs_of(of->pf) == std::vector<std::string>{*uplink});
 }
 
 } // namespace

@@ -2,11 +2,14 @@
 // test/e2e/doctor_nic_test.cpp.
 #include <rdmanet/kernel/devlink.hpp>
 #include <rdmanet/kernel/flow_control.hpp>
+#include <rdmanet/kernel/statistics.hpp>
 
 #include "fixture.hpp"
 #include "generic_family.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <algorithm>
 
 namespace rdmanet::kernel {
 namespace {
@@ -37,6 +40,17 @@ TEST_CASE("an interface without a port has no flow control") {
     Socket generic = Socket::open(Protocol::generic, soon());
     CHECK(!find_flow_control(host.route, generic, host.parent.name, host.parent.ifindex));
     CHECK(!find_flow_control(host.route, generic, "gone0", 4711));
+}
+
+// Those of NICs are in test/e2e/doctor_ports_test.cpp.
+TEST_CASE("statistics have the driver's names, and an interface without any has an empty list") {
+    NEEDS_NETNS();
+    Host host;
+    const StatisticsReader reader = StatisticsReader::open_in(host.netns);
+    const auto all = reader.list(base::InterfaceName::parse(host.parent.name).value());
+    CHECK(std::any_of(all.begin(), all.end(), [](const Statistic& each) { return each.name == "peer_ifindex"; }));
+    CHECK(std::none_of(all.begin(), all.end(), [](const Statistic& each) { return each.name.empty(); }));
+    CHECK(reader.list(base::InterfaceName::parse("lo").value()).empty());
 }
 
 } // namespace
