@@ -1,4 +1,4 @@
-// Resources that are released at the end of a scope: descriptors and undos. Also deadlines.
+// Errors, deadlines, and resources that are released at the end of a scope: descriptors and undos.
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/rollback.hpp>
@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <chrono>
 #include <new>
 #include <string>
@@ -95,4 +96,22 @@ TEST_CASE("a deadline expires, and a part of it is never later than the whole") 
     CHECK(whole.at_most(milliseconds{5000}).remaining() <= milliseconds{50});
     CHECK(whole.at_most(milliseconds{0}).passed());
     CHECK(Deadline::in(milliseconds{0}).remaining() == milliseconds{0});
+}
+
+TEST_CASE("a system error names what was tried and why it failed") {
+    const SystemError error("move link \"eth0\"", EBUSY);
+    CHECK(std::string(error.what()) == "move link \"eth0\": device or resource busy");
+    CHECK(error.errno_value() == EBUSY);
+    CHECK(errno_text(123456) == "error 123456");
+}
+
+TEST_CASE("added context precedes the message, and the type stays") {
+    try {
+        in_context("add", [] { in_context("lease", []() -> void { throw SystemError("open", ENOENT); }); });
+        FAIL("no error");
+    } catch (const SystemError& error) {
+        CHECK(std::string(error.what()) == "add: lease: open: no such file or directory");
+        CHECK(error.errno_value() == ENOENT);
+    }
+    CHECK(in_context("nothing", [] { return 7; }) == 7);
 }

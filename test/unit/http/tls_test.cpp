@@ -28,24 +28,22 @@ namespace {
 /// Two authorities; of the first a server's and a client's certificate.
 struct Keys : rdmanet::test::Directory {
     Keys() {
-        const std::string key = "openssl ecparam -name prime256v1 -genkey -noout -out ";
-        const std::string script =
-            "set -e; cd " + path() + "; for ca in ca other; do " + key +
-            "$ca.key; openssl req -x509 -new -key $ca.key -days "
-            "2 -subj /CN=$ca -out $ca.crt; done; for name in server client; do " +
-            key +
-            "$name.key; openssl req -new -key $name.key -subj /CN=$name | openssl x509 -req -CA "
-            "ca.crt -CAkey ca.key -CAcreateserial -days 2 -out $name.crt -extfile <(echo "
-            "subjectAltName=IP:127.0.0.1,DNS:api.example); done; openssl req -new -key other.key "
-            "-subj /CN=middle | openssl x509 -req -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 "
-            "-out middle.crt -extfile <(echo basicConstraints=CA:TRUE); openssl req -new -key "
-            "server.key -subj /CN=below | openssl x509 -req -CA middle.crt -CAkey other.key "
-            "-CAcreateserial -days 2 -out below.crt -extfile <(echo subjectAltName=IP:127.0.0.1); "
-            "openssl req -new -key server.key -subj /CN=api.example | openssl x509 -req -CA ca.crt "
-            "-CAkey ca.key -CAcreateserial -days 2 -out nameless.crt; openssl req -new -key server.key "
-            "-subj /CN=late | openssl x509 -req -CA ca.crt -CAkey ca.key -CAcreateserial -days 0 "
-            "-out expired.crt -extfile <(echo subjectAltName=IP:127.0.0.1); echo -n hello > page";
-        if (std::system(("bash -c '" + script + "' 2>" + path() + "/log").c_str()) != 0)
+        const std::string script = "set -e; cd " + path() + R"(
+            key() { openssl ecparam -name prime256v1 -genkey -noout -out $1.key; }
+            sign() { # NAME KEY AUTHORITY ITS-KEY DAYS [EXTENSION]
+                openssl req -new -key $2.key -subj /CN=$1 | openssl x509 -req -CA $3.crt -CAkey $4.key \
+                    -CAcreateserial -days $5 -out $1.crt ${6+-extfile <(echo $6)}
+            }
+            ip=subjectAltName=IP:127.0.0.1
+            for ca in ca other; do key $ca; openssl req -x509 -new -key $ca.key -days 2 -subj /CN=$ca -out $ca.crt; done
+            for name in server client; do key $name; sign $name $name ca ca 2 $ip,DNS:api.example; done
+            sign middle other ca ca 2 basicConstraints=CA:TRUE
+            sign below server middle other 2 $ip
+            sign expired server ca ca 0 $ip
+            openssl req -new -key server.key -subj /CN=api.example |
+                openssl x509 -req -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -out nameless.crt
+            echo -n hello >page)";
+        if (std::system(("bash -c '" + script + "' 2>" + file("log")).c_str()) != 0)
             throw std::runtime_error("openssl could not make certificates");
     }
     [[nodiscard]] std::string read(const std::string& name) const {

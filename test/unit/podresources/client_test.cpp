@@ -24,7 +24,7 @@ using Catch::Contains;
 
 namespace {
 
-struct Folder : test::Directory {
+struct Folder : rdmanet::test::Directory {
     [[nodiscard]] std::string socket() const { return file("kubelet.sock"); }
 };
 
