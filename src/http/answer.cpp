@@ -54,6 +54,14 @@ public:
         parser.body_limit(most_bytes);
         parser.eager(true);
     }
+
+    /// A chunked body ends with at least "0\r\n\r\n", and basic_parser::parse_chunk_header() asserts that it gets as much
+    /// once it has seen "0\r\n".
+    [[nodiscard]] bool can_be_used() const {
+        constexpr std::size_t kLeastOfChunks = 5;
+        return !unread.empty() && !(parser.is_header_done() && parser.chunked() && unread.size() < kLeastOfChunks);
+    }
+
     beast::response_parser<beast::string_body> parser;
     std::string unread; // the parser wants a header whole
 };
@@ -63,7 +71,7 @@ Answer::~Answer() = default;
 
 void Answer::take(std::string_view bytes) {
     impl_->unread.append(bytes);
-    while (!impl_->unread.empty() && !is_whole()) {
+    while (!is_whole() && impl_->can_be_used()) {
         boost::system::error_code error;
         const std::size_t used =
             impl_->parser.put(boost::asio::const_buffer(impl_->unread.data(), impl_->unread.size()), error);

@@ -1,29 +1,16 @@
 // kubeconfig files: refused or read, and nothing of them ends a header's line or a message's.
 #include "demand.hpp"
+#include "support/directory.hpp"
 
 #include <rdmanet/kube/access.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 using namespace rdmanet;
 using namespace rdmanet::fuzz;
 
 namespace {
-
-/// A file that a kubeconfig may name, too, so it is alone in its directory.
-const std::string& path() {
-    static const std::string file = [] {
-        const std::string name = std::filesystem::temp_directory_path() / "rdmanet-kubeconfig-XXXXXX";
-        std::string made = name;
-        demand(::mkdtemp(made.data()) != nullptr, "no directory for the file");
-        return made + "/kubeconfig";
-    }();
-    return file;
-}
 
 void demand_line(const std::string& text, const char* what) {
     demand(std::all_of(text.begin(), text.end(),
@@ -34,9 +21,10 @@ void demand_line(const std::string& text, const char* what) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-    std::ofstream(path()) << as_text(data, size);
+    static const test::Directory directory; // a kubeconfig may name files, so this one is alone
+    const std::string path = directory.write("kubeconfig", as_text(data, size));
     try {
-        const kube::Access access = kube::read_kubeconfig(path());
+        const kube::Access access = kube::read_kubeconfig(path);
         demand(!access.server.host.empty() && !access.server.port.empty(), "a server without host or port");
         demand_line(access.authorization, "the header");
         demand_line(access.server.authority(), "the server's name");

@@ -45,7 +45,7 @@ public:
     [[nodiscard]] const std::string& image() const { return image_; }
 
 private:
-    Directory directory_;
+    test::Directory directory_;
     std::vector<ipam::Lease> leases_;
     std::string image_;
 };
@@ -126,9 +126,9 @@ void demand_repairable(const Template& sound, const std::string& directory) {
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
     static const Template sound;
-    static const Directory directory;
+    static const test::Directory directory;
     if (size < 3) return 0;
-    directory.clear();
+    clear(directory);
     {
         ipam::SqliteStore store(sound.options(directory.path()));
         put_file(store.path(), damaged(sound.image(), as_text(data, size)));

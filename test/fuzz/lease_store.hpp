@@ -1,42 +1,25 @@
 // The fuzz targets of the lease store share a directory, a clock that the input sets, owners and claims.
 #pragma once
 
-#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include "support/directory.hpp"
 
-#include <unistd.h>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
 
 #include <chrono>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace rdmanet::fuzz {
 
-/// Lies in TMPDIR, which test/fuzz/run.sh puts into memory.
-class Directory {
-public:
-    Directory() : path_(std::filesystem::temp_directory_path() / "rdmanet-fuzz-XXXXXX") {
-        if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
-    }
-    Directory(const Directory&) = delete;
-    Directory& operator=(const Directory&) = delete;
-    ~Directory() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
+/// test/fuzz/run.sh puts it into memory.
+inline void clear(const test::Directory& directory) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path())) std::filesystem::remove_all(entry);
+}
 
-    [[nodiscard]] const std::string& path() const { return path_; }
-    void clear() const {
-        for (const auto& entry : std::filesystem::directory_iterator(path_)) std::filesystem::remove_all(entry);
-    }
-
-private:
-    std::string path_;
-};
-
+/// On a busy machine. libFuzzer ends an input that takes longer.
 inline base::Deadline soon() {
-    return base::Deadline::in(std::chrono::seconds(2));
+    return base::Deadline::in(std::chrono::seconds(30));
 }
 
 /// Like a real container ID, it has 64 characters, so that damage does not turn one ID into another by chance.

@@ -131,8 +131,8 @@ private:
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-    static const Directory directory;
-    directory.clear();
+    static const test::Directory directory;
+    clear(directory);
     Run run(directory.path());
     for (std::size_t at = 0; at + 4 <= size && at < 4 * kMostOperations; at += 4) run.operate(data + at);
     run.check_file();

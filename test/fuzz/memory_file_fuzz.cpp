@@ -5,12 +5,12 @@
 #include "moved_ranges.hpp"
 #include "range_verdict.hpp"
 #include "rest_memory.hpp"
+#include "support/directory.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/etcd/memory.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -21,11 +21,8 @@ using namespace rdmanet::fuzz;
 namespace {
 
 const attach::Node& node() {
-    static const attach::Node one = [] {
-        std::string made = std::filesystem::temp_directory_path() / "rdmanet-memory-XXXXXX";
-        demand(::mkdtemp(made.data()) != nullptr, "no directory for the files");
-        return attach::Node(made, base::Logger(base::LogLevel::error));
-    }();
+    static const test::Directory directory;
+    static const attach::Node one(directory.path(), base::Logger(base::LogLevel::error));
     return one;
 }
 

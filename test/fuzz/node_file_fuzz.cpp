@@ -2,13 +2,11 @@
 // write networks can name any file of the node as one.
 #include "refusal.hpp"
 #include "store_keys.hpp"
+#include "support/directory.hpp"
 
 #include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 using namespace rdmanet;
@@ -22,13 +20,13 @@ constexpr const char* kUnencrypted = "\"username\" needs endpoints with https, b
                                      "network unencrypted: use https, or an etcd on "
                                      "this node (http://127.0.0.1:PORT)";
 
-const std::string& path() {
-    static const std::string file = [] {
-        std::string made = std::filesystem::temp_directory_path() / "rdmanet-node-file-XXXXXX";
-        demand(::mkdtemp(made.data()) != nullptr, "no directory for the file");
-        return made + "/rdmanet.conf";
-    }();
-    return file;
+const test::Directory& directory() {
+    static const test::Directory one;
+    return one;
+}
+
+std::string path() {
+    return directory().file("rdmanet.conf");
 }
 
 /// Of a place in the file, and so of its keys; an index is a number.
@@ -46,7 +44,7 @@ void demand_place(const std::string& place) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-    std::ofstream(path()) << as_text(data, size);
+    directory().write("rdmanet.conf", as_text(data, size));
     json::Writer network;
     network.begin_object().member("configuration_path", path()).end_object();
     const std::string text = network.to_text();

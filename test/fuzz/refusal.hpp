@@ -32,4 +32,11 @@ auto unless_refused(Read read) -> std::optional<decltype(read())> {
     return std::nullopt;
 }
 
+/// Nothing if it is not JSON. The document of that error takes longer than all that most targets read.
+inline std::optional<json::Document> parse_document(std::string_view text) try {
+    return json::Document::parse(text);
+} catch (const json::ParseError&) {
+    return std::nullopt;
+}
+
 } // namespace rdmanet::fuzz

@@ -7,11 +7,11 @@
 # - Each run starts with the inputs in test/fuzz/corpus, and configuration_fuzz also with those in conf-examples.
 # - The inputs that a run collects are in build/fuzz-corpus/TARGET. The next run deletes them.
 # - An input that breaks something is kept in build/fuzz-crashes.
-# - The random numbers depend on the commit, so the same commit begins with the same inputs.
+# - Every run chooses other inputs, because its seed is random. It prints the seed.
 # The last line is: N passed, N failed, N skipped.
 #
 # Environment: RDMANET_FUZZ_PRESET   default: fuzz, which is optimised; the tests use sanitize, which they have built anyway
-#              RDMANET_SEED          default: the number that test/seed prints
+#              RDMANET_SEED          the seed, to repeat a run; test/run.sh sets it to that of the commit (test/seed)
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -23,7 +23,7 @@ targets=("${@:2}")
 	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz etcd_answer_fuzz
 		dns_answer_fuzz http_answer_fuzz kubeconfig_fuzz node_file_fuzz memory_file_fuzz whereabouts_object_fuzz
 		blocks_object_fuzz seen_object_fuzz podresources_answer_fuzz)
-seed=${RDMANET_SEED:-$(test/seed)}
+seed=${RDMANET_SEED:-$((RANDOM << 15 | RANDOM))}
 crashes=$top/build/fuzz-crashes
 corpora=$top/build/fuzz-corpus
 
@@ -46,7 +46,7 @@ seed_configurations() {
 	cp conf-examples/*.json "$1/"
 }
 
-# libFuzzer's options besides the time: the longest input, and the words of the format.
+# libFuzzer's options besides the time: the longest input, and a file with the words of the format.
 options_of() {
 	case $1 in
 	cni_args_fuzz) echo "-max_len=512 -dict=test/fuzz/args.dict" ;;
@@ -55,10 +55,25 @@ options_of() {
 	dns_answer_fuzz | podresources_answer_fuzz) echo "-max_len=600" ;;
 	http_answer_fuzz) echo "-max_len=1500 -dict=test/fuzz/http.dict" ;;
 	kubeconfig_fuzz) echo "-max_len=2048 -dict=test/fuzz/kubeconfig.dict" ;;
-	node_file_fuzz) echo "-max_len=2048 -dict=test/fuzz/json.dict" ;;
-	etcd_answer_fuzz) echo "-max_len=6000 -dict=test/fuzz/json.dict" ;;
-	*) echo "-max_len=4096 -dict=test/fuzz/json.dict" ;;
+	configuration_fuzz) json_options "$1" 4096 cni config ipam ;;
+	prev_result_fuzz) json_options "$1" 4096 cni ;;
+	record_fuzz) json_options "$1" 4096 state attach ;;
+	node_file_fuzz) json_options "$1" 2048 ipam ;;
+	etcd_answer_fuzz) json_options "$1" 6000 etcd cluster ;;
+	*) json_options "$1" 4096 cluster ;;
 	esac
+}
+
+# json_options TARGET LENGTH MODULE...: the words are those of json.dict, and the keys and values that the modules' sources have.
+json_options() {
+	local dictionary=$corpora/$1.dict sources=("${@:3}")
+	sources=("${sources[@]/#/src/}")
+	{
+		cat test/fuzz/json.dict
+		grep -rhoE '\w\("[A-Za-z][A-Za-z0-9._/-]*"' "${sources[@]}" | sed -E 's/^.*"(.*)"$/"\\"\1\\":"/'
+		grep -rhoE '[{ ]"[a-z0-9][A-Za-z0-9-]*"' "${sources[@]}" | sed -E 's/^."(.*)"$/"\\"\1\\""/'
+	} | sort -u >"$dictionary"
+	echo "-max_len=$2 -dict=$dictionary"
 }
 
 fuzz() {
@@ -68,7 +83,7 @@ fuzz() {
 	[[ $target != configuration_fuzz ]] || seed_configurations "$corpus"
 	read -r -a options <<<"$(options_of "$target")"
 	# For libFuzzer, 0 means any seed.
-	"build/$preset/test/fuzz/$target" -seed=$((seed + 1)) -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 \
+	"build/$preset/test/fuzz/$target" -seed=$((seed + 1)) -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
 		-len_control=0 -print_final_stats=1 "${options[@]}" -artifact_prefix="$crashes/$target-" "$corpus" >"$log" 2>&1 || status=$?
 	echo "$status" >"$corpora/$target.status"
 }
@@ -93,7 +108,7 @@ build || {
 	echo "0 passed, 1 failed, 0 skipped"
 	exit 1
 }
-echo "fuzz seed: $seed"
+echo "fuzz seed $seed: to repeat this run, set RDMANET_SEED=$seed"
 rm -rf "$corpora"
 mkdir -p "$corpora"
 memory=$(mktemp -d -p /dev/shm rdmanet-fuzz-XXXXXX)

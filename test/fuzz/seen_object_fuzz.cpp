@@ -69,12 +69,8 @@ void check_network(const json::Reader& object) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-    std::optional<json::Document> document;
-    try {
-        document = json::Document::parse(as_text(data, size));
-    } catch (const json::ParseError&) {
-        return 0;
-    }
+    const auto document = parse_document(as_text(data, size));
+    if (!document) return 0;
     const json::Reader object = document->root();
     check_network(object);
     check_range(object);

@@ -49,12 +49,8 @@ void check_reservation(const json::Reader& object) {
 // An error's document takes longer than all that is read here, and other targets look at those of broken JSON. So each
 // input has few refusals, and most of the time goes to what is understood.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-    std::optional<json::Document> document;
-    try {
-        document = json::Document::parse(as_text(data, size));
-    } catch (const json::ParseError&) {
-        return 0;
-    }
+    const auto document = parse_document(as_text(data, size));
+    if (!document) return 0;
     const json::Reader object = document->root();
     check_reservation(object);
     const auto seen = unless_refused([&] { return cluster::parse_seen_pool(object); });

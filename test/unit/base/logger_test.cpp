@@ -46,12 +46,11 @@ std::string refusal(const TemporaryDirectory& directory, const std::string& file
 
 TEST_CASE("a log file is a regular file, not a link") {
     const TemporaryDirectory directory;
-    write_file_durably(directory.file("target"), "");
-    REQUIRE(::symlink("target", directory.file("link").c_str()) == 0);
-    REQUIRE(::link(directory.file("target").c_str(), directory.file("second").c_str()) == 0);
+    directory.link("link", "target");
+    REQUIRE(::link(directory.write("target", "").c_str(), directory.file("second").c_str()) == 0);
     REQUIRE(::mkfifo(directory.file("fifo").c_str(), 0600) == 0);
-    REQUIRE(::mkdir(directory.file("elsewhere").c_str(), 0700) == 0);
-    REQUIRE(::symlink("elsewhere", directory.file("directory").c_str()) == 0);
+    directory.make("elsewhere");
+    directory.link("directory", "elsewhere");
     CHECK_THAT(refusal(directory, "link"), Names(directory.file("link"), "symbolic link"));
     CHECK_THAT(refusal(directory, "second"), Names(directory.file("second"), "2 hard links", "1"));
     CHECK_THAT(refusal(directory, "directory/log"), Names(directory.file("directory"), "not a directory"));
@@ -72,8 +71,7 @@ TEST_CASE("the directory of a log file is created, and must not be writable for 
 TEST_CASE("a log file of another user is refused", "[root]") {
     if (::geteuid() != 0) return; // only root can make such a file
     const TemporaryDirectory directory;
-    write_file_durably(directory.file("log"), "");
-    REQUIRE(::chown(directory.file("log").c_str(), 12345, 0) == 0);
+    REQUIRE(::chown(directory.write("log", "").c_str(), 12345, 0) == 0);
     CHECK_THAT(refusal(directory, "log"),
                Names(directory.file("log"), "12345", "expected 0", concat("`chown 0 ", directory.file("log"), "`")));
 }

@@ -11,17 +11,17 @@ using namespace rdmanet::base;
 TEST_CASE("interface names follow the kernel's rules") {
     for (const char* good : {"a", "eth0", "net1", "...", "a.100", "fifteen-bytes-x", "\xc3\xbc"})
         CHECK(InterfaceName::parse(good).has_value());
-    for (const char* bad : {"", ".", "..", "sixteen-bytes-xx", "a/b", "a:b", "a b", "a\tb", "a\nb", "a\vb", "eth0\n",
-                            "net%d", "net%", "all", "default", "\x01", "a\x7f", "\xff", "\xc2\xa0"})
+    for (const char* bad : {
+             "",      ".",    "..",       "sixteen-bytes-xx",
+             "a/b",   "a:b",  "a b",      "a\tb",
+             "a\nb",  "a\vb", "eth0\n",   "net%d",
+             "net%",  "all",  "default",  "\x01",
+             "a\x7f", "\xff", "\xc2\xa0", "\xc3\xa0"}) // "à", whose second byte the kernel takes for a space
         CHECK_FALSE(InterfaceName::parse(bad));
     CHECK_FALSE(InterfaceName::parse(std::string_view("a\0b", 3)));
 }
 
-TEST_CASE("a byte that the kernel takes for a space is refused, even inside a letter") {
-    CHECK_FALSE(InterfaceName::parse("\xc3\xa0")); // "à"
-}
-
-TEST_CASE("MAC addresses are read in both notations and written in one") {
+TEST_CASE("MAC addresses are read in two notations and written in one") {
     const auto mac = MacAddress::parse("02:00:AB:cd:Ef:01");
     REQUIRE(mac);
     CHECK(mac->to_string() == "02:00:ab:cd:ef:01");
@@ -29,9 +29,6 @@ TEST_CASE("MAC addresses are read in both notations and written in one") {
     CHECK_FALSE(mac->is_multicast());
     CHECK(MacAddress::parse("01:00:5e:00:00:01")->is_multicast());
     CHECK(MacAddress::parse("00:00:00:00:00:00")->is_zero());
-}
-
-TEST_CASE("invalid MAC addresses are refused") {
     for (const char* bad :
          {"", "02:00:ab:cd:ef", "02:00:ab:cd:ef:0", "02:00:ab:cd:ef:011", "02:00:ab:cd:ef-01", "02-00:ab:cd:ef:01",
           "0200abcdef01", "02:00:ab:cd:ef:0g", "02:00:ab:cd:ef:+1", "0200.abcd.ef01...", "02:00:ab:cd:ef:01:02:03"})
@@ -55,9 +52,6 @@ TEST_CASE("PCI addresses are read in either case, and written as sysfs does") {
     CHECK(PciAddress::parse("10000:e1:00.0")->to_string() == "10000:e1:00.0"); // behind Intel's VMD
     CHECK(PciAddress::parse("ffffffff:ff:1f.7")->to_string() == "ffffffff:ff:1f.7");
     CHECK(PciAddress::parse("00000000:3b:00.2") == PciAddress::parse("0000:3b:00.2"));
-}
-
-TEST_CASE("invalid PCI addresses are refused") {
     for (const char* bad : {"", "3b:00.2", "0000:3b:00", "000:3b:00.2", "000000000:3b:00.2", "0000:3b:20.0",
                             "0000:3b:00.8", "0000:3g:00.2", "0000:3b:00.2 ", "0000-3b-00.2", "0000:3b:00:2",
                             "../0000:3b:00.2", "0000:+b:00.2", "0000:3b:0.02", "mlx5_core.sf.4"})

@@ -5,22 +5,9 @@
 
 #include <sys/stat.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 
 namespace rdmanet::cni {
-
-PluginFixture::PluginFixture() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rdmanet-cni-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp");
-    directory_ = pattern;
-}
-
-PluginFixture::~PluginFixture() {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-}
 
 void PluginFixture::install_as(const std::string& name, const std::string& content, unsigned mode) const {
     base::write_file_durably(file(name), content);
@@ -34,7 +21,7 @@ DelegateCall PluginFixture::call() const {
             .netns_path = "/run/netns/p",
             .ifname = "net1",
             .args = "IgnoreUnknown=1",
-            .path = directory_};
+            .path = path()};
 }
 
 std::string PluginFixture::failure_of(const DelegateCall& call, std::chrono::milliseconds patience) {

@@ -1,6 +1,8 @@
 // Plugins that are shell scripts.
 #pragma once
 
+#include "support/directory.hpp"
+
 #include <rdmanet/cni/delegate.hpp>
 
 #include <chrono>
@@ -12,19 +14,12 @@ namespace rdmanet::cni {
 constexpr std::chrono::minutes kPatience{5};
 
 /// A directory for plugins, which is deleted with the test.
-class PluginFixture {
+class PluginFixture : public test::Directory {
 public:
-    PluginFixture();
-    PluginFixture(const PluginFixture&) = delete;
-    PluginFixture& operator=(const PluginFixture&) = delete;
-    ~PluginFixture();
-
     /// Writes `commands` as the executable shell script "ipam".
     void install(const std::string& commands) const { install_as("ipam", "#!/bin/sh\n" + commands + "\n", 0755); }
     void install_as(const std::string& name, const std::string& content, unsigned mode) const;
 
-    [[nodiscard]] std::string file(const std::string& name) const { return directory_ + "/" + name; }
-    [[nodiscard]] const std::string& directory() const { return directory_; }
     /// A call of the plugin "ipam".
     [[nodiscard]] DelegateCall call() const;
 
@@ -32,9 +27,6 @@ public:
     [[nodiscard]] std::string add_failure(std::chrono::milliseconds patience = kPatience) const;
     [[nodiscard]] static std::string failure_of(const DelegateCall& call,
                                                 std::chrono::milliseconds patience = kPatience);
-
-private:
-    std::string directory_;
 };
 
 } // namespace rdmanet::cni

@@ -1,13 +1,11 @@
 // The configurations of device plugins, in the images of processes that run here.
-#include "vf_machine.hpp"
+#include "machine.hpp"
 
 #include <algorithm>
 #include <string>
 
 namespace rdmanet::doctor {
 namespace {
-
-using Catch::Contains;
 
 /// A node where both plugins run. Its NIC 0000:3b:00.0 (ens1) has the VF 0000:3b:00.1.
 class PluginMachine : public VfMachine {
@@ -60,24 +58,22 @@ TEST_CASE("a resource of a device plugin must have a device here") {
         INFO(selectors);
         CHECK(node.says_of(selectors).empty());
     }
-    const std::string other = node.says_of(R"({"vendors": ["8086"], "devices": ["154c"]})");
-    CHECK_THAT(other, Contains("warning | ") &&
-                          Contains("correct \"vendors\" of resource example.com/vfs in the plugin's ConfigMap") &&
-                          Contains("`kubectl get configmaps -A`"));
-    CHECK(is_documented("device-plugins", "selectors for another vendor's NIC", other));
+    CHECK_THAT(node.says_of(R"({"vendors": ["8086"], "devices": ["154c"]})"),
+               Documented("device-plugins", "selectors for another vendor's NIC",
+                          "correct \"vendors\" of resource example.com/vfs in the plugin's ConfigMap",
+                          "`kubectl get configmaps -A`"));
 
-    CHECK_THAT(node.says_of(R"({"devices": ["1017"]})"),
-               Contains("devices 1017: this node has 1018")); // that is the PF
-    CHECK_THAT(node.says_of(R"({"drivers": ["mlx5_ib"]})"), Contains("drivers mlx5_ib: this node has mlx5_core"));
-    CHECK_THAT(node.says_of(R"({"pfNames": ["ens1#1-3"]})"), Contains("pfNames ens1#1-3: this node has ens1#0"));
-    CHECK_THAT(node.says_of(R"({"rootDevices": ["0000:3c:00.0"]})"), Contains("this node has 0000:3b:00.0#0"));
-    CHECK_THAT(node.says_of(R"({"pciAddresses": ["0000:3b:00.0"]})"), Contains("this node has 0000:3b:00.1"));
-    CHECK_THAT(node.says_of(R"({"linkTypes": ["infiniband"]})"), Contains("this node has ether"));
-    CHECK_THAT(node.says_of(R"({"isRdma": true, "vendors": ["15b3"]})"), Contains("none of its devices has RDMA"));
+    CHECK_THAT(node.says_of(R"({"devices": ["1017"]})"), Has("devices 1017: this node has 1018")); // that is the PF
+    CHECK_THAT(node.says_of(R"({"drivers": ["mlx5_ib"]})"), Has("drivers mlx5_ib: this node has mlx5_core"));
+    CHECK_THAT(node.says_of(R"({"pfNames": ["ens1#1-3"]})"), Has("pfNames ens1#1-3: this node has ens1#0"));
+    CHECK_THAT(node.says_of(R"({"rootDevices": ["0000:3c:00.0"]})"), Has("this node has 0000:3b:00.0#0"));
+    CHECK_THAT(node.says_of(R"({"pciAddresses": ["0000:3b:00.0"]})"), Has("this node has 0000:3b:00.1"));
+    CHECK_THAT(node.says_of(R"({"linkTypes": ["infiniband"]})"), Has("this node has ether"));
+    CHECK_THAT(node.says_of(R"({"isRdma": true, "vendors": ["15b3"]})"), Has("none of its devices has RDMA"));
     CHECK(node.says_of(R"({"isRdma": false})").empty());
-    CHECK_THAT(node.says_of(R"([{"vendors": ["8086"]}, {"vendors": ["1af4"]}])"), Contains("vendors 8086"));
+    CHECK_THAT(node.says_of(R"([{"vendors": ["8086"]}, {"vendors": ["1af4"]}])"), Has("vendors 8086"));
     node.vf().net.clear();
-    CHECK_THAT(node.says_of(R"({"linkTypes": ["ether"]})"), Contains("linkTypes ether: this node has none"));
+    CHECK_THAT(node.says_of(R"({"linkTypes": ["ether"]})"), Has("linkTypes ether: this node has none"));
     node.set_sriov(R"({"resourceName": "fpga", "deviceType": "accelerator", "selectors": {"vendors": ["8086"]}})");
     CHECK(node.says().empty());
 }
@@ -86,20 +82,20 @@ TEST_CASE("a renamed interface is a warning, and a resource for other nodes may 
     PluginMachine node;
     node.inventory.devices.front().net.front().name = "enp3s0f0np0";
     node.vf().net.front().name = "enp3s0f0v0";
-    const std::string renamed = node.says_of_shared(R"({"ifNames": ["enp3s0f0"]})");
-    CHECK(is_documented("device-plugins", "a new driver renames the interface", renamed));
+    CHECK_THAT(node.says_of_shared(R"({"ifNames": ["enp3s0f0"]})"),
+               Documented("device-plugins", "a new driver renames the interface"));
     const std::string good = R"({"resourceName": "good", "selectors": {"vendors": ["15b3"]}}, )";
     node.set_shared(good + R"({"resourceName": "hca", "devices": ["enp3s0f0"]})");
-    CHECK_THAT(node.says(), Contains("warning | ") && Contains("devices enp3s0f0: this node has enp3s0f0np0"));
+    CHECK_THAT(node.says(), Has("warning | ", "devices enp3s0f0: this node has enp3s0f0np0"));
     node.set_shared(good + R"({"resourceName": "hca", "devices": ["enp3s0f00"]})");
-    CHECK_THAT(node.says(), Contains("info | ") && Contains("if pods shall get it here"));
-    CHECK(is_documented("device-plugins", "one of two resources is for other nodes", node.says()));
+    CHECK_THAT(node.says(),
+               Documented("device-plugins", "one of two resources is for other nodes", "if pods shall get it here"));
 }
 
 TEST_CASE("the RDMA shared device plugin leaves functions without RDMA out") {
     PluginMachine node;
     CHECK(node.says_of_shared(R"({"deviceIDs": ["1017"], "drivers": ["mlx5_core"], "ifNames": ["ens1"]})").empty());
-    CHECK_THAT(node.says_of_shared(R"({"deviceIDs": ["1018"]})"), Contains("none of its devices has RDMA here"));
+    CHECK_THAT(node.says_of_shared(R"({"deviceIDs": ["1018"]})"), Has("none of its devices has RDMA here"));
     node.inventory.namespaces.push_back({.inode = 2, .path = "/proc/2/ns/net"});
     node.inventory.devices.front().net.front().place = 1; // in a pod it has another name
     CHECK(node.says_of_shared(R"({"ifNames": ["ens7"]})").empty());
@@ -115,9 +111,9 @@ TEST_CASE("a device plugin's file with many resources for other nodes gives few 
     node.set_sriov(resources);
     const std::string found = node.says();
     CHECK(std::count(found.begin(), found.end(), '\n') == 9);
-    CHECK_THAT(found, Contains("resource r7 of") && !Contains("resource r8 of"));
-    CHECK(is_documented("device-plugins", "a file with 100 resources for other nodes",
-                        found.substr(found.find("info | "))));
+    CHECK_THAT(found, Has("resource r7 of") && !Has("resource r8 of"));
+    CHECK_THAT(found.substr(found.find("info | ")),
+               Documented("device-plugins", "a file with 100 resources for other nodes"));
 }
 
 TEST_CASE("the file of a device plugin is that of its option, in its image") {
@@ -127,27 +123,25 @@ TEST_CASE("the file of a device plugin is that of its option, in its image") {
     for (const char* arguments : {"--config-file=/etc/pcidp/worker-1", "-config-file /etc/pcidp/worker-1",
                                   "--log-level=10 --config-file /etc/pcidp/worker-1"}) {
         node.set_arguments(arguments);
-        CHECK_THAT(node.says(), Contains("resource x of sriovdp"));
+        CHECK_THAT(node.says(), Has("resource x of sriovdp"));
     }
     node.set_arguments("--config-files=/etc/pcidp/worker-1");
     CHECK(node.says().empty());
     node.set_arguments("--config-file=/etc/pcidp/no-such-file");
     CHECK_THAT(node.why_not("device-plugins"),
-               Contains("process 7 (sriovdp): there is no file /etc/pcidp/no-such-file in its image"));
+               Has("process 7 (sriovdp): there is no file /etc/pcidp/no-such-file in its image"));
     node.set_arguments("");
     node.set_sriov("{");
-    const std::string broken = node.says();
-    CHECK_THAT(broken, Contains("warning | ") && Contains("cannot read its file /etc/pcidp/config.json: parse error"));
-    CHECK(is_documented("device-plugins", "a file that is not JSON", broken));
+    CHECK_THAT(node.says(), Documented("device-plugins", "a file that is not JSON"));
     node.remove("proc");
-    CHECK_THAT(node.why_not("device-plugins"), Contains("neither sriovdp nor k8s-rdma-shared-dp runs here"));
+    CHECK_THAT(node.why_not("device-plugins"), Has("neither sriovdp nor k8s-rdma-shared-dp runs here"));
 }
 
 TEST_CASE("a process that took a device plugin's name hides nothing from the check") {
     PluginMachine node;
     node.run("6", "sriovdp"); // before the real one, and without a file in its image
-    CHECK_THAT(node.says_of(R"({"vendors": ["8086"]})"), Contains("warning | ") && Contains("vendors 8086"));
-    CHECK_THAT(node.why_not("device-plugins"), Contains("process 6 (sriovdp)"));
+    CHECK_THAT(node.says_of(R"({"vendors": ["8086"]})"), Has("warning | ", "vendors 8086"));
+    CHECK_THAT(node.why_not("device-plugins"), Has("process 6 (sriovdp)"));
     node.set_users("1", "1");
     node.set_users("7", "1");
     node.set_users("6", "2"); // its root is root of a user namespace
@@ -155,7 +149,7 @@ TEST_CASE("a process that took a device plugin's name hides nothing from the che
     node.set_users("6", "1");
     node.write("proc/6/status", "Uid:\t0\t1000\t0\t0");
     CHECK(node.why_not("device-plugins").empty());
-    CHECK_THAT(node.says(), Contains("vendors 8086"));
+    CHECK_THAT(node.says(), Has("vendors 8086"));
 }
 
 } // namespace rdmanet::doctor

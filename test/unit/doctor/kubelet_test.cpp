@@ -6,8 +6,6 @@
 namespace rdmanet::doctor {
 namespace {
 
-using Catch::Contains;
-
 constexpr const char* kFolder = "var/lib/kubelet/device-plugins";
 constexpr const char* kFile = "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 
@@ -45,20 +43,17 @@ public:
 
 TEST_CASE("the kubelet's socket says which resources it can give") {
     const WorkingMachine node;
-    CHECK_THAT(node.why_not("resources"), Contains("has no file") && Contains("kubelet.sock"));
+    CHECK_THAT(node.why_not("resources"), Has("has no file", "kubelet.sock"));
     const test::Kubelet kubelet(socket_of(node),
                                 R"({"allocatable": {"example.com/vf": ["0000:3b:00.0"]}, "pods": []})");
     CHECK(node.found_by("resources").empty());
     CHECK(node.why_not("resources").empty());
 
     kubelet.set(R"({"allocatable": {}, "pods": []})");
-    const std::string none = node.found_by("resources");
-    CHECK_THAT(none, Contains("warning") && Contains("tolerations"));
-    CHECK(is_documented("resources", "the kubelet has no resource", none));
+    node.must_find("resources", "the kubelet has no resource", "tolerations");
 
     kubelet.set(R"({"allocatable": {"nvidia.com/gpu": ["GPU-1"]}, "pods": []})");
-    const std::string others = node.found_by("resources");
-    CHECK(is_documented("resources", "only the plugin for GPUs has registered", others));
+    node.must_find("resources", "only the plugin for GPUs has registered");
     for (const char* resource : {R"("nvidia.com/gpu": ["GPU-1"], "rdma/any": ["x"])", R"("example.com/any": ["17"])",
                                  R"("example.com/any": ["mlx5_0"])"}) {
         kubelet.set(std::string(R"({"pods": [], "allocatable": {)") + resource + "}}");
@@ -76,8 +71,7 @@ TEST_CASE("a registered resource without a healthy device is in the kubelet's fi
     CHECK(node.found_by("resources").empty());
     node.write(kFile, registered(R"("example.com/sriov": [])"));
     const std::string unhealthy = node.found_by("resources");
-    CHECK_THAT(unhealthy, Contains("warning") && Contains("log"));
-    CHECK(is_documented("resources", "a device plugin has ended", unhealthy));
+    CHECK_THAT(unhealthy, Documented("resources", "a device plugin has ended", "log"));
 
     const test::Kubelet kubelet(socket_of(node), R"({"allocatable": {"example.com/sriov": ["x"]}, "pods": []})");
     CHECK(node.found_by("resources").empty()); // the socket is right
@@ -89,7 +83,7 @@ TEST_CASE("a registered resource without a healthy device is in the kubelet's fi
     kubelet.set(R"({"pods": []})"); // before Kubernetes 1.23
     CHECK(node.found_by("resources") == unhealthy);
     node.write(kFile, registered(R"("example.com/sriov": ["x"], "devices.kubevirt.io/sev": [])"));
-    CHECK_THAT(node.found_by("resources"), Contains("info") && !Contains("warning"));
+    CHECK_THAT(node.found_by("resources"), Has("info") && !Has("warning"));
 }
 
 TEST_CASE("a node whose RDMA does not work has another fault than its device plugin") {
@@ -108,8 +102,8 @@ TEST_CASE("the kubelet's socket says the names of pods") {
     CHECK(node.found_by("allocations").empty());
     kubelet.set(owned_by("door"));
     const std::string other = node.found_by("allocations");
-    CHECK_THAT(other, Contains("failure | 0000:3b:00.0 (net1) | ") && Contains("\"deviceID\""));
-    CHECK(is_documented("allocations", "the kubelet's socket names another pod", other));
+    CHECK_THAT(other, Documented("allocations", "the kubelet's socket names another pod", "| 0000:3b:00.0 (net1) | ",
+                                 "\"deviceID\""));
     node.make(kFolder);
     node.write(kFile, checkpoint(R"("0000:3b:00.0")", "uid-1"));
     CHECK(node.found_by("allocations") == other); // the file may be of yesterday
@@ -123,7 +117,7 @@ TEST_CASE("a pod that only its UID is known of is looked for in the kubelet's fi
     node.make(kFolder);
     node.write(kFile, checkpoint(R"("0000:3b:00.0")", "uid-2"));
     const test::Kubelet kubelet(socket_of(node), owned_by("till"));
-    CHECK_THAT(node.found_by("allocations"), Contains("the kubelet gave it to the pod with UID uid-2"));
+    CHECK_THAT(node.found_by("allocations"), Has("the kubelet gave it to the pod with UID uid-2"));
     node.write(kFile, checkpoint(R"("0000:3b:00.0")", "uid-1"));
     CHECK(node.found_by("allocations").empty());
 }
@@ -137,7 +131,7 @@ TEST_CASE("a kubelet that says nothing is not waited for, and its file is read")
     node.remove(kFile);
     // The file and the socket are named as on the host.
     CHECK_THAT(node.why_not("allocations"),
-               Contains("no answer in time") && Contains(", and /var/lib/kubelet/pod-re") && !Contains(node.root()));
+               Has("no answer in time", ", and /var/lib/kubelet/pod-re") && !Has(node.root()));
     node.write(kFile, checkpoint(R"("0000:3b:00.0")"));
     CHECK(node.why_not("allocations").empty());
 }

@@ -3,33 +3,51 @@
 
 #include <rdmanet/doctor/doctor.hpp>
 
+#include "support/directory.hpp"
 #include "support/documented_check.hpp"
+#include "support/has.hpp"
 
 #include <catch2/catch.hpp>
-
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace rdmanet::doctor {
 
 namespace fs = std::filesystem;
+using test::Has;
+
+/// Matches a finding that docs/doctor.md has in its row of this check and fault, and that has these parts besides.
+class Documented : public Has {
+public:
+    template <typename... Parts>
+    Documented(std::string check, std::string fault, const Parts&... parts)
+        : Has(parts...), check_(std::move(check)), fault_(std::move(fault)) {}
+
+    bool match(const std::string& finding) const override {
+        std::ostringstream page;
+        page << std::ifstream(RDMANET_SOURCE_DIR "/docs/doctor.md").rdbuf();
+        return test::is_documented(page.str(), check_, fault_, finding) && Has::match(finding);
+    }
+    [[nodiscard]] std::string describe() const override {
+        return "is in the row \"" + fault_ + "\" of docs/doctor.md, and " + Has::describe();
+    }
+
+private:
+    std::string check_;
+    std::string fault_;
+};
 
 /// The files of a node, and what is on its buses: one NIC that works.
 class Machine {
 public:
     Machine() {
-        std::string name = (fs::temp_directory_path() / "doctor-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        root_ = name;
         for (const char* module : {"ib_core", "ib_uverbs", "rdma_ucm", "mlx5_core", "mlx5_ib"})
             make("sys/module/" + std::string(module));
-        make("lib/modules/6.1.0");
         write("lib/modules/6.1.0/modules.dep", "kernel/drivers/net/macvlan.ko:\nkernel/drivers/net/ipvlan/ipvlan.ko:");
-        make("usr/lib/udev/rules.d");
         write("usr/lib/udev/rules.d/90-rdma-hw-modules.rules", "");
         const auto address = base::PciAddress::parse("0000:3b:00.0").value();
         inventory.kernel = "6.1.0";
@@ -44,54 +62,39 @@ public:
                                                             .link_speed = "16.0 GT/s PCIe",
                                                             .most_link_speed = "16.0 GT/s PCIe",
                                                             .link_width = 16,
-                                                            .most_link_width = 16},
-                              .parent = {},
-                              .net = {},
-                              .rdma = {}};
-        nic.rdma.push_back({.place = 0,
-                            .name = "mlx5_0",
-                            .node_guid = 1,
-                            .protocol = "roce",
-                            .firmware = {},
-                            .ports = {},
-                            .files = {}});
+                                                            .most_link_width = 16}};
+        nic.rdma.push_back({.place = 0, .name = "mlx5_0", .node_guid = 1, .protocol = "roce"});
         inventory.devices.push_back(std::move(nic));
     }
-    Machine(const Machine&) = delete;
-    Machine& operator=(const Machine&) = delete;
-    ~Machine() { fs::remove_all(root_); }
 
     /// A file in the image of a process, for make(), write() and remove().
     [[nodiscard]] static std::string in_image(const std::string& process, const std::string& path) {
         return "proc/" + process + "/root" + path;
     }
 
-    void make(const std::string& directory) const { fs::create_directories(root_ + "/" + directory); }
-    void remove(const std::string& path) const { fs::remove_all(root_ + "/" + path); }
-    void write(const std::string& file, const std::string& text) const {
-        std::ofstream(root_ + "/" + file) << text << "\n";
-    }
+    void make(const std::string& directory) const { files_.make(directory); }
+    void remove(const std::string& path) const { files_.remove(path); }
+    void link(const std::string& file, const std::string& target) const { files_.link(file, target); }
+    void write(const std::string& file, const std::string& text) const { files_.write(file, text + '\n'); }
 
     /// A process of the host's root, whose arguments are separated by blanks.
     void run(const std::string& pid, const std::string& name, std::string arguments = "") const {
         const std::string process = "proc/" + pid;
-        make(process);
         write(process + "/comm", name);
         write(process + "/status", "Name:\t" + name + "\nUid:\t0\t0\t0\t0");
         for (char& c : arguments)
             if (c == ' ') c = '\0';
-        std::ofstream(root_ + "/" + process + "/cmdline") << name << '\0' << arguments << '\0';
+        files_.write(process + "/cmdline", name + '\0' + arguments + '\0');
     }
     /// Puts a process, or with "1" the host, into this user namespace.
     void set_users(const std::string& pid, const std::string& number) const {
-        make("proc/" + pid + "/ns");
         remove("proc/" + pid + "/ns/user");
-        fs::create_symlink("user:[" + number + "]", root_ + "/proc/" + pid + "/ns/user");
+        link("proc/" + pid + "/ns/user", "user:[" + number + "]");
     }
 
     /// Lets everybody execute a file.
     void allow(const std::string& file) const {
-        fs::permissions(root_ + "/" + file, fs::perms::owner_all | fs::perms::others_exec | fs::perms::group_exec);
+        fs::permissions(files_.file(file), fs::perms::owner_all | fs::perms::others_exec | fs::perms::group_exec);
     }
 
     /// The findings of one check, a line each: "severity | subject | what | fix".
@@ -104,6 +107,12 @@ public:
         return text;
     }
 
+    /// One check finds this fault as docs/doctor.md says, and the finding has these parts besides.
+    template <typename... Parts>
+    void must_find(const std::string& check, const std::string& fault, const Parts&... parts) const {
+        CHECK_THAT(found_by(check), Documented(check, fault, parts...));
+    }
+
     /// Why a check could not be made; empty if it was made.
     [[nodiscard]] std::string why_not(const std::string& check, const std::string& kubeconfig = "") const {
         for (const CheckResult& each : report(kubeconfig).checks)
@@ -111,7 +120,7 @@ public:
         return "no such check";
     }
 
-    [[nodiscard]] const std::string& root() const { return root_; }
+    [[nodiscard]] const std::string& root() const { return files_.path(); }
     [[nodiscard]] inventory::PciFunction& nic() { return *inventory.devices.front().pci; }
 
     inventory::Inventory inventory;
@@ -119,11 +128,11 @@ public:
 
 private:
     [[nodiscard]] Report report(const std::string& kubeconfig = "") const {
-        const attach::Node node(root_ + "/run/rdmanet", base::Logger(base::LogLevel::error));
-        return examine(inventory, node, {.root = root_, .pod = asked_pod, .kubeconfig = kubeconfig});
+        const attach::Node node(root() + "/run/rdmanet", base::Logger(base::LogLevel::error));
+        return examine(inventory, node, {.root = root(), .pod = asked_pod, .kubeconfig = kubeconfig});
     }
 
-    std::string root_;
+    test::Directory files_;
 };
 
 /// For a server without TLS.
@@ -134,39 +143,49 @@ inline std::string kubeconfig_for(const std::string& server, const std::string& 
            "current-context: x\n";
 }
 
-/// True if docs/doctor.md has this check with this fault and what the doctor says to it.
-inline bool is_documented(const std::string& check, const std::string& fault, const std::string& finding) {
-    std::ostringstream page;
-    page << std::ifstream(RDMANET_SOURCE_DIR "/docs/doctor.md").rdbuf();
-    return test::is_documented(page.str(), check, fault, finding);
-}
-
 /// An interface of the host that is up.
 inline inventory::NetDevice host_interface(const std::string& name, unsigned mtu) {
-    return {.place = 0,
-            .name = name,
-            .ifindex = 2,
-            .kind = {},
-            .hardware_address = {},
-            .mtu = mtu,
-            .is_up = true,
-            .has_carrier = true,
-            .speed = {},
-            .master = {}};
+    return {.place = 0, .name = name, .ifindex = 2, .mtu = mtu, .is_up = true, .has_carrier = true};
 }
 
 /// The RDMA port of an interface.
 inline inventory::RdmaPort active_port(const std::string& interface) {
-    return {.number = 1,
-            .state = kernel::PortState::active,
-            .physical_state = {},
-            .link_layer = "Ethernet",
-            .rate = {},
-            .lid = {},
-            .sm_lid = {},
-            .net_device = interface,
-            .gids = {},
-            .most_gids = 0};
+    return {.number = 1, .state = kernel::PortState::active, .link_layer = "Ethernet", .net_device = interface};
 }
+
+/// A machine whose NIC has interface ens1 with MTU 4200, and PFC for priority 3.
+class PortMachine : public Machine {
+public:
+    PortMachine() {
+        inventory.devices.front().net.push_back(host_interface("ens1", 4200));
+        inventory.devices.front().net.front().flow_control = kernel::FlowControl{.pfc = 1U << 3U};
+    }
+
+    [[nodiscard]] kernel::FlowControl& flow() { return *inventory.devices.front().net.front().flow_control; }
+};
+
+/// A machine whose NIC has a VF with a driver and devices.
+class VfMachine : public Machine {
+public:
+    VfMachine() {
+        inventory.devices.front().net.push_back(host_interface("ens1", 1500));
+        add_vf("0000:3b:00.1", "ens1v0");
+    }
+
+    void add_vf(const std::string& text, const std::string& interface) {
+        ++nic().vfs;
+        const auto address = base::PciAddress::parse(text).value();
+        inventory::Device vf{.address = address,
+                             .pci = inventory::PciFunction{.address = address,
+                                                           .class_code = 0x020000,
+                                                           .driver = "mlx5_core",
+                                                           .pf = nic().address},
+                             .net = {host_interface(interface, 1500)}};
+        inventory.devices.push_back(std::move(vf));
+    }
+
+    /// The last one.
+    [[nodiscard]] inventory::Device& vf() { return inventory.devices.back(); }
+};
 
 } // namespace rdmanet::doctor

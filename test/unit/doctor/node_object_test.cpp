@@ -6,16 +6,9 @@
 namespace rdmanet::doctor {
 namespace {
 
-using Catch::Contains;
-
 constexpr const char* kTainted = R"([{"key": "dedicated", "value": "hpc", "effect": "NoSchedule"}])";
 
 constexpr const char* kStatus = R"({"kind": "Status"})";
-
-void answer(http::test::Connection& client, const std::string& status, const std::string& body) {
-    client.send("HTTP/1.1 " + status + "\r\nContent-Type: application/json\r\nContent-Length: " +
-                std::to_string(body.size()) + "\r\n\r\n" + body);
-}
 
 /// An API server that has the Node node-1 and nothing else. It hangs up on the token "hated", as TLS does if a
 /// kubeconfig has the CA of yesterday. Behind the token "unlucky" is a load balancer without a server.
@@ -30,15 +23,15 @@ public:
                       return request.starts_with(std::string("GET ") + path + " ");
                   };
                   if (request.find("Bearer old") != std::string::npos)
-                      answer(client, "401 Unauthorized", kStatus);
+                      client.answer(kStatus, "401 Unauthorized");
                   else if (request.find("Bearer unlucky") != std::string::npos)
-                      return answer(client, "503 Service Unavailable", "no backend");
+                      return client.answer("no backend", "503 Service Unavailable");
                   else if (asks_for("/api/v1/nodes/node-1"))
-                      answer(client, "200 OK", node);
+                      client.answer(node);
                   else if (asks_for("/version"))
-                      answer(client, "200 OK", R"({"gitVersion": "v1.31.0"})");
+                      client.answer(R"({"gitVersion": "v1.31.0"})");
                   else
-                      answer(client, "404 Not Found", kStatus);
+                      client.answer(kStatus, "404 Not Found");
               }
           }) {}
 
@@ -69,21 +62,18 @@ private:
 
 } // namespace
 
-TEST_CASE("a taint is a warning if a resource is missing, and an info on any other node") {
+TEST_CASE("a taint is a warning if a resource is missing, an info on any other node, and nothing if device plugins "
+          "tolerate it") {
     const NodeOfCluster node;
     const Cluster cluster(kTainted);
     node.use("multus", cluster.url());
     node.register_with_kubelet(R"("example.com/sriov": [])");
-    CHECK_THAT(node.found_by("taints"), Contains("warning | node-1 | taint dedicated=hpc:NoSchedule"));
+    CHECK_THAT(node.found_by("taints"), Has("warning | node-1 | taint dedicated=hpc:NoSchedule"));
     node.register_with_kubelet(R"("example.com/sriov": ["x"], "devices.kubevirt.io/sev": [])");
-    REQUIRE_THAT(node.found_by("resources"), Contains("info") && Contains("sev"));
-    CHECK_THAT(node.found_by("taints"), Contains("info | node-1 | taint dedicated=hpc:NoSchedule"));
-}
-
-TEST_CASE("taints that device plugins tolerate are no finding") {
-    const NodeOfCluster node;
-    const Cluster cluster(R"([{"key": "node.kubernetes.io/network-unavailable", "effect": "NoSchedule"}])");
-    node.use("multus", cluster.url());
+    REQUIRE_THAT(node.found_by("resources"), Has("info", "sev"));
+    CHECK_THAT(node.found_by("taints"), Has("info | node-1 | taint dedicated=hpc:NoSchedule"));
+    const Cluster tolerated(R"([{"key": "node.kubernetes.io/network-unavailable", "effect": "NoSchedule"}])");
+    node.use("multus", tolerated.url());
     CHECK(node.found_by("taints").empty());
     CHECK(node.why_not("taints").empty());
 }
@@ -93,57 +83,50 @@ TEST_CASE("a kubeconfig whose server is gone does not hide another one") {
     const Cluster cluster(kTainted);
     node.use("multus", "http://127.0.0.1:1");
     node.use("rdmanet", cluster.url());
-    CHECK_THAT(node.found_by("taints"), Contains("dedicated=hpc"));
+    CHECK_THAT(node.found_by("taints"), Has("dedicated=hpc"));
     node.use("multus", cluster.url(), "hated");
-    CHECK_THAT(node.found_by("taints"), Contains("dedicated=hpc"));
+    CHECK_THAT(node.found_by("taints"), Has("dedicated=hpc"));
     node.use("multus", "http://127.0.0.1:1");
     node.use("rdmanet", "http://127.0.0.1:2");
-    CHECK_THAT(node.why_not("taints"),
-               Contains("127.0.0.1:1") && Contains(", and ") && Contains("127.0.0.1:2") && Contains("refused"));
+    CHECK_THAT(node.why_not("taints"), Has("127.0.0.1:1", ", and ", "127.0.0.1:2", "refused"));
 }
 
 TEST_CASE("whom the API server does not serve is a finding") {
     const NodeOfCluster node;
     const Cluster cluster(kTainted);
-    CHECK_THAT(node.why_not("api-access"), Contains("--kubeconfig"));
+    CHECK_THAT(node.why_not("api-access"), Has("--kubeconfig"));
     node.use("multus", cluster.url());
     CHECK(node.found_by("api-access").empty());
     CHECK(node.why_not("api-access").empty());
     node.use("multus", cluster.url(), "old");
-    CHECK_THAT(node.found_by("api-access"), Contains("failure | ") && Contains("restart the pod of Multus"));
-    CHECK(is_documented("api-access", "the API server answers Unauthorized to Multus", node.found_by("api-access")));
+    node.must_find("api-access", "the API server answers Unauthorized to Multus", "restart the pod of Multus");
     node.use("multus", "http://127.0.0.1:1");
-    CHECK_THAT(node.found_by("api-access"), Contains("warning | ") && Contains("127.0.0.1:1"));
-    CHECK(is_documented("api-access", "the API server of Multus is away", node.found_by("api-access")));
+    node.must_find("api-access", "the API server of Multus is away", "127.0.0.1:1");
 }
 
 TEST_CASE("a server that fails is a finding, and another kubeconfig is tried") {
     const NodeOfCluster node;
     const Cluster cluster(kTainted);
     node.use("multus", cluster.url(), "unlucky");
-    CHECK_THAT(node.why_not("taints"), Contains("HTTP 503"));
-    const std::string failing = node.found_by("api-access");
-    CHECK_THAT(failing, Contains("warning | ") && Contains("load balancer"));
-    CHECK(is_documented("api-access", "the load balancer of Multus' API server has no server", failing));
+    CHECK_THAT(node.why_not("taints"), Has("HTTP 503"));
+    node.must_find("api-access", "the load balancer of Multus' API server has no server", "load balancer");
     node.use("rdmanet", cluster.url());
-    CHECK_THAT(node.found_by("taints"), Contains("dedicated=hpc"));
-    CHECK_THAT(node.found_by("api-access"), Contains("HTTP 503") && !Contains("no answer"));
+    CHECK_THAT(node.found_by("taints"), Has("dedicated=hpc"));
+    CHECK_THAT(node.found_by("api-access"), Has("HTTP 503") && !Has("no answer"));
 }
 
 TEST_CASE("a server that has nothing is no API server without a Node") {
     const NodeOfCluster node;
     const http::test::ScriptedServer other([](http::test::Connection& client) {
-        while (!client.read_request().empty()) answer(client, "404 Not Found", "not here");
+        while (!client.read_request().empty()) client.answer("not here", "404 Not Found");
     });
     node.use("multus", other.url());
     for (const char* check : {"taints", "definitions", "node-name"})
-        CHECK_THAT(node.why_not(check), Contains("GET /version: HTTP 404"));
-    const std::string other_server = node.found_by("api-access");
-    CHECK_THAT(other_server, Contains("warning | ") && Contains("correct \"server\""));
-    CHECK(is_documented("api-access", "a web server answers in place of the API server", other_server));
+        CHECK_THAT(node.why_not(check), Has("GET /version: HTTP 404"));
+    node.must_find("api-access", "a web server answers in place of the API server", "correct \"server\"");
     const Cluster cluster(kTainted);
     node.use("rdmanet", cluster.url());
-    CHECK_THAT(node.found_by("taints"), Contains("dedicated=hpc"));
+    CHECK_THAT(node.found_by("taints"), Has("dedicated=hpc"));
 }
 
 TEST_CASE("the API server must know the node by its name") {
@@ -153,9 +136,8 @@ TEST_CASE("the API server must know the node by its name") {
     CHECK(node.found_by("node-name").empty());
     CHECK(node.why_not("node-name").empty());
     node.write("etc/hostname", "node-1.example.com");
-    const std::string unknown = node.found_by("node-name");
-    CHECK_THAT(unknown, Contains("warning | node-1.example.com | ") && Contains("set \"nodeName\" in /etc/cni"));
-    CHECK(is_documented("node-name", "the host's name is not the Node's", unknown));
+    node.must_find("node-name", "the host's name is not the Node's", "| node-1.example.com | ",
+                   "set \"nodeName\" in /etc/cni");
     node.write("etc/cni/net.d/rdmanet.d/rdmanet.conf", R"({"nodeName": "node-1"})");
     CHECK(node.found_by("node-name").empty());
 }
@@ -163,20 +145,19 @@ TEST_CASE("the API server must know the node by its name") {
 TEST_CASE("a pod that this user may not see is not called dead") {
     NodeOfCluster node;
     node.asked_pod = "shop/till";
-    CHECK_THAT(node.found_by("pod-found"), Contains("failure | shop/till | no network namespace"));
+    CHECK_THAT(node.found_by("pod-found"), Has("failure | shop/till | no network namespace"));
     node.inventory.unseen = {"some processes' network namespaces (Permission denied): run it as root on the node"};
     const std::string unseen = node.found_by("pod-found");
-    CHECK_THAT(unseen, Contains("warning | shop/till | ") && Contains("as root"));
-    CHECK(is_documented("pod-found", "a user who is not root", unseen));
+    CHECK_THAT(unseen, Documented("pod-found", "a user who is not root", "| shop/till | "));
     node.inventory.unseen.clear();
     node.inventory.namespaces.push_back({.inode = 3, .path = "/proc/3/ns/net", .pid = 3, .trouble = "refused"});
-    CHECK_THAT(node.found_by("pod-found"), Contains("warning | shop/till | ") && Contains("(refused)"));
+    CHECK_THAT(node.found_by("pod-found"), Has("warning | shop/till | ", "(refused)"));
 }
 
 TEST_CASE("a token that does not say when it expires is no token that lasts") {
     const NodeOfCluster node;
     node.use("multus", "http://127.0.0.1:1", "opaque");
-    CHECK_THAT(node.why_not("tokens"), Contains("says when it expires"));
+    CHECK_THAT(node.why_not("tokens"), Has("says when it expires"));
 }
 
 TEST_CASE("a server that gives no answer is asked once, whoever asks") {
@@ -187,7 +168,7 @@ TEST_CASE("a server that gives no answer is asked once, whoever asks") {
     });
     node.use("multus", silent.url());
     node.use("rdmanet", silent.url());
-    CHECK_THAT(node.why_not("taints"), Contains("no answer"));
+    CHECK_THAT(node.why_not("taints"), Has("no answer"));
     CHECK(silent.connections() == 1);
 }
 

@@ -1,11 +1,10 @@
 // Ports of NICs that the software NIC is not like, and what counters mean.
+#include "machine.hpp"
 #include "port_counters.hpp"
-#include "port_machine.hpp"
 
 namespace rdmanet::doctor {
 namespace {
 
-using Catch::Contains;
 using kernel::Statistic;
 
 constexpr std::chrono::milliseconds kPeriod{250};
@@ -29,13 +28,13 @@ TEST_CASE("a driver that counts only frames is judged by them") {
     const std::string found = grown("rx_priority_3_xoff.nic", 1000);
     CHECK(found.starts_with(
         "warning | ens1 | ens1 got 4000 pause frames in a second (rx_priority_3_xoff.nic) | on the switch"));
-    CHECK(is_documented("storm", "a NIC of Intel, which counts pause frames only", found));
+    CHECK_THAT(found, Documented("storm", "a NIC of Intel, which counts pause frames only"));
     CHECK(grown("rx_priority_3_xoff.nic", 200).empty());
     for (const char* name :
          {"rx_pfc_ena_frames_pri3", "link_xoff_rx.nic", "port.rx_priority_0_xoff_rx", "rx_pause_frames"})
-        CHECK_THAT(grown(name, 1000), Contains("ens1 got 4000 pause frames"));
+        CHECK_THAT(grown(name, 1000), Has("ens1 got 4000 pause frames"));
     for (const char* name : {"tx_pfc_ena_frames_pri3", "tx_priority_7_xoff.nic"})
-        CHECK_THAT(grown(name, 1000), Contains("ens1 sent 4000 pause frames"));
+        CHECK_THAT(grown(name, 1000), Has("ens1 sent 4000 pause frames"));
     for (const char* name : {"rx_prio3_packets", "rx_prioX_pause", "rx_prio3_pause_transition", "rx_prio33_pause", ""})
         CHECK(grown(name, 1000).empty());
 }
@@ -48,21 +47,20 @@ TEST_CASE("how long a port is paused says more than how often") {
             before,
             {{"rx_prio3_pause", 100007}, {"rx_prio3_pause_duration", 100 + us}, {"rx_prio4_pause_duration", 1}});
     };
-    CHECK_THAT(after(92500), Contains("its peer paused ens1 for 37 % of the last 250 ms (rx_prio3_pause_duration)") &&
-                                 !Contains("in a second"));
+    CHECK_THAT(after(92500), Has("its peer paused ens1 for 37 % of the last 250 ms (rx_prio3_pause_duration)") &&
+                                 !Has("in a second"));
     CHECK(after(10000).empty());
-    CHECK_THAT(after(12500), Contains("for 5 %"));
-    CHECK_THAT(after(900000), Contains("for 100 %"));
-    CHECK_THAT(grown("pfc_pri3_rx_duration_us", 92500), Contains("its peer paused ens1 for 37 %"));
-    CHECK_THAT(grown("tx_global_pause_duration", 92500), Contains("ens1 paused its peer for 37 %"));
+    CHECK_THAT(after(12500), Has("for 5 %"));
+    CHECK_THAT(after(900000), Has("for 100 %"));
+    CHECK_THAT(grown("pfc_pri3_rx_duration_us", 92500), Has("its peer paused ens1 for 37 %"));
+    CHECK_THAT(grown("tx_global_pause_duration", 92500), Has("ens1 paused its peer for 37 %"));
 }
 
 TEST_CASE("stalls are never normal, a few lost packets are, and a counter that begins anew is neither") {
-    CHECK_THAT(grown("tx_pause_storm_error_events", 1), Contains("without end"));
-    const std::string few = grown("rx_discards_phy", 24);
-    CHECK_THAT(few, Contains("info | ens1 | ens1 dropped 24 received packets"));
-    CHECK(is_documented("storm", "a burst of TCP loses a few packets", few));
-    CHECK_THAT(grown("rx_discards_phy", 25), Contains("warning | ens1 | ens1 dropped 25 received packets"));
+    CHECK_THAT(grown("tx_pause_storm_error_events", 1), Has("without end"));
+    CHECK_THAT(grown("rx_discards_phy", 24),
+               Documented("storm", "a burst of TCP loses a few packets", "| ens1 | ens1 dropped 24 received packets"));
+    CHECK_THAT(grown("rx_discards_phy", 25), Has("warning | ens1 | ens1 dropped 25 received packets"));
     CHECK(says({{"rx_discards_phy", 5}}, {{"rx_discards_phy", 0}}).empty());
     CHECK(says({}, {{"rx_discards_phy", 5}}).empty());
     CHECK(says({{"rx_discards_phy", 5}}, {}).empty());
@@ -76,69 +74,61 @@ TEST_CASE("lost packets of a priority without PFC need not be those of RoCE") {
                     {{"rx_discards_phy", of_0 + of_3}, {"rx_prio0_discards", of_0}, {"rx_prio3_discards", of_3}}, pfc);
     };
     const std::string lossy = lost(250, 0, kPfc);
-    CHECK(is_documented("storm", "packets of a priority without PFC are lost", lossy));
-    CHECK_THAT(lossy, !Contains("rx_discards_phy"));
-    CHECK_THAT(lost(0, 250, kPfc), Contains("(rx_prio3_discards)") && !Contains("has no PFC"));
-    CHECK_THAT(lost(250, 0, 0), Contains("(rx_prio0_discards)") && !Contains("has no PFC")); // RoCE without PFC
-    CHECK_THAT(lost(500, 1, kPfc), Contains("warning | ens1 | ens1 dropped 500 received") &&
-                                       Contains("info | ens1 | ens1 dropped 1 received packets"));
-    CHECK_THAT(says({{"rx_discards_phy", 0}}, {{"rx_discards_phy", 250}}, kPfc), !Contains("has no PFC"));
+    CHECK_THAT(lossy, Documented("storm", "packets of a priority without PFC are lost"));
+    CHECK_THAT(lossy, !Has("rx_discards_phy"));
+    CHECK_THAT(lost(0, 250, kPfc), Has("(rx_prio3_discards)") && !Has("has no PFC"));
+    CHECK_THAT(lost(250, 0, 0), Has("(rx_prio0_discards)") && !Has("has no PFC")); // RoCE without PFC
+    CHECK_THAT(lost(500, 1, kPfc),
+               Has("warning | ens1 | ens1 dropped 500 received", "info | ens1 | ens1 dropped 1 received packets"));
+    CHECK_THAT(says({{"rx_discards_phy", 0}}, {{"rx_discards_phy", 250}}, kPfc), !Has("has no PFC"));
 }
 
 TEST_CASE("a node without counters of pauses says why") {
     PortMachine port;
     CHECK(port.found_by("storm").empty());
-    CHECK_THAT(port.why_not("storm"), Contains("no PF with RDMA is up on the host")); // ens1 has gone
+    CHECK_THAT(port.why_not("storm"), Has("no PF with RDMA is up on the host")); // ens1 has gone
     port.inventory.devices.front().net.front().name = "lo";
     port.inventory.devices.front().net.front().ifindex = 1;
-    CHECK_THAT(port.why_not("storm"), Contains("no driver of an RDMA port counts pause frames"));
+    CHECK_THAT(port.why_not("storm"), Has("no driver of an RDMA port counts pause frames"));
     port.inventory.devices.front().net.front().is_up = false;
-    CHECK_THAT(port.why_not("storm"), Contains("no PF with RDMA is up on the host"));
+    CHECK_THAT(port.why_not("storm"), Has("no PF with RDMA is up on the host"));
 }
 
-TEST_CASE("the fix gives each priority with PFC a buffer that no other priority uses") {
+TEST_CASE(
+    "the fix gives each priority with PFC a buffer that no other priority uses, and a wrong number is no buffer") {
     PortMachine port;
+    CHECK(port.found_by("buffers").empty()); // the driver does not say
     port.flow().pfc = 1U << 3U | 1U << 4U;
     auto& buffers = port.flow().buffers.emplace();
     buffers.sizes.fill(131072);
     buffers.of_priority = {0, 1, 0, 0, 0, 2, 0, 0};
     CHECK_THAT(port.found_by("buffers"),
-               Contains("`dcb buffer set dev ens1 prio-buffer 3:3 buffer-size 3:BYTES`") &&
-                   Contains("`dcb buffer set dev ens1 prio-buffer 4:4 buffer-size 4:BYTES`") &&
-                   Contains("make another one smaller first"));
+               Has("`dcb buffer set dev ens1 prio-buffer 3:3 buffer-size 3:BYTES`",
+                   "`dcb buffer set dev ens1 prio-buffer 4:4 buffer-size 4:BYTES`", "make another one smaller first"));
     buffers.of_priority = {0, 1, 0, 5, 5, 2, 0, 0}; // they share one, which is well
     CHECK(port.found_by("buffers").empty());
     buffers.sizes[5] = 0;
-    CHECK_THAT(port.found_by("buffers"),
-               Contains("prio-buffer 3:3 buffer-size 3:") && Contains("prio-buffer 4:5 buffer-size 5:"));
+    CHECK_THAT(port.found_by("buffers"), Has("prio-buffer 3:3 buffer-size 3:", "prio-buffer 4:5 buffer-size 5:"));
     buffers.of_priority = {1, 2, 3, 4, 4, 5, 6, 7}; // only 0 is free
     port.flow().pfc = 1U << 3U;
-    CHECK_THAT(port.found_by("buffers"), Contains("prio-buffer 3:0 buffer-size 0:"));
-}
-
-TEST_CASE("buffers are only asked for where PFC is on, and a wrong number is no buffer") {
-    PortMachine port;
-    CHECK(port.found_by("buffers").empty()); // the driver does not say
-    auto& buffers = port.flow().buffers.emplace();
+    CHECK_THAT(port.found_by("buffers"), Has("prio-buffer 3:0 buffer-size 0:"));
+    buffers = {};
     buffers.of_priority[3] = 1;
     buffers.sizes[1] = 131072;
     CHECK(port.found_by("buffers").empty());
     buffers.of_priority[3] = 200;
-    CHECK_THAT(port.found_by("buffers"), Contains("its buffer 200 has 0 bytes"));
+    CHECK_THAT(port.found_by("buffers"), Has("its buffer 200 has 0 bytes"));
     port.flow().pfc = 0;
     CHECK(port.found_by("buffers").empty());
 }
 
 TEST_CASE("what the kernel says of trust counts more than OFED's file") {
     PortMachine port;
-    port.make("sys/class/net/ens1/qos");
     port.write("sys/class/net/ens1/qos/trust", "dscp");
     CHECK(port.found_by("trust").empty());
     port.flow().trust = kernel::PriorityTrust{.pcp = true};
-    const std::string found = port.found_by("trust");
-    CHECK_THAT(found,
-               Contains("info | 0000:3b:00.0 (ens1) | ") && Contains("`dcb apptrust set dev ens1 order dscp pcp`"));
-    CHECK(is_documented("trust", "the kernel says that the driver trusts pcp only", found));
+    port.must_find("trust", "the kernel says that the driver trusts pcp only", "| 0000:3b:00.0 (ens1) | ",
+                   "`dcb apptrust set dev ens1 order dscp pcp`");
     port.flow().trust->dscp = true;
     port.write("sys/class/net/ens1/qos/trust", "pcp");
     CHECK(port.found_by("trust").empty());

@@ -1,5 +1,6 @@
 #include "dns.hpp"
 #include "name_server.hpp"
+#include "resolver.hpp"
 #include "socket.hpp"
 
 #include <catch2/catch.hpp>
@@ -60,13 +61,6 @@ TEST_CASE("resolv.conf names servers, domains to search, and how many dots a who
     CHECK(text("options ndots:99 ndots:x\nsearch") == "127.0.0.1 15");
 }
 
-TEST_CASE("IPv4 addresses are enough: nobody waits for others") {
-    const FakeServer server(only_v4);
-    const base::Deadline end = base::Deadline::in(60s);
-    CHECK(look_up(servers({&server})) == "127.0.0.1 127.0.0.2");
-    CHECK_FALSE(end.passed());
-}
-
 TEST_CASE("a server that refuses one family at once is still heard about the other") {
     const bool refuses_v6 = GENERATE(true, false);
     const FakeServer server([&](const NameQuestion& question) {
@@ -77,7 +71,11 @@ TEST_CASE("a server that refuses one family at once is still heard about the oth
     CHECK(look_up(servers({&server, &server})) == (refuses_v6 ? "127.0.0.1" : "::1"));
 }
 
-TEST_CASE("IPv4 addresses without a route wait for the others, which are tried first") {
+TEST_CASE("IPv4 addresses are enough, but those without a route wait for the others, which are tried first") {
+    const FakeServer silent_v6(only_v4);
+    const base::Deadline end = base::Deadline::in(60s);
+    CHECK(look_up(servers({&silent_v6})) == "127.0.0.1 127.0.0.2");
+    CHECK_FALSE(end.passed());
     const FakeServer server([](const NameQuestion& question) {
         return NameReply{.addresses = {question.is_v6 ? "::1" : "255.255.255.255"}}; // broadcasts are not permitted
     });
@@ -150,4 +148,22 @@ TEST_CASE("a name with few dots is looked for in the domains first") {
     CHECK(look_up(configuration, "x.api") == "127.0.0.1");
     CHECK(look_up(configuration, "x.api.") == "127.0.0.1");
     CHECK(asked == std::vector<std::string>{"x.api", "x.api"});
+}
+
+TEST_CASE("names are looked up in /etc/hosts as hosts(5) says") {
+    const std::string_view hosts = "127.0.0.1 localhost\n# 10.0.0.9 api\n10.0.0.1\tapi.example  API # comment api2\r\n"
+                                   "nonsense api\n\nfd00::1 api\n10.0.0.2 last";
+    const auto found = [&](std::string_view name) {
+        std::string text;
+        for (const base::IpAddress& address : http::find_in_hosts(hosts, name))
+            text += (text.empty() ? "" : " ") + address.to_string();
+        return text;
+    };
+    CHECK(found("localhost") == "127.0.0.1");
+    CHECK(found("api.example") == "10.0.0.1");
+    CHECK(found("api") == "10.0.0.1 fd00::1");
+    CHECK(found("api2").empty());
+    CHECK(found("comment").empty());
+    CHECK(found("last") == "10.0.0.2");
+    CHECK(found("").empty());
 }

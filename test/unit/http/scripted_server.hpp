@@ -38,6 +38,10 @@ public:
         return text;
     }
     void send(std::string_view text) { rdmanet::test::send_all(fd_.get(), text); }
+    void answer(std::string_view body, const std::string& status = "200 OK") {
+        send("HTTP/1.1 " + status + "\r\nContent-Type: application/json\r\nContent-Length: " +
+             std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
+    }
 
 private:
     base::UniqueFd fd_;

@@ -1,6 +1,8 @@
 // TLS against OpenSSL's own server, with certificates made for the purpose.
 #include <rdmanet/http/client.hpp>
 
+#include "support/directory.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <signal.h>
@@ -24,46 +26,30 @@ using Catch::Matchers::Contains;
 namespace {
 
 /// Two authorities; of the first a server's and a client's certificate.
-class Keys {
-public:
+struct Keys : rdmanet::test::Directory {
     Keys() {
-        std::string name = "/tmp/http-test-XXXXXX";
-        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-        directory_ = name;
-        const std::string key = "openssl ecparam -name prime256v1 -genkey -noout -out ";
-        const std::string script =
-            "set -e; cd " + directory_ + "; for ca in ca other; do " + key +
-            "$ca.key; openssl req -x509 -new -key $ca.key -days "
-            "2 -subj /CN=$ca -out $ca.crt; done; for name in server client; do " +
-            key +
-            "$name.key; openssl req -new -key $name.key -subj /CN=$name | openssl x509 -req -CA "
-            "ca.crt -CAkey ca.key -CAcreateserial -days 2 -out $name.crt -extfile <(echo "
-            "subjectAltName=IP:127.0.0.1,DNS:api.example); done; openssl req -new -key other.key "
-            "-subj /CN=middle | openssl x509 -req -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 "
-            "-out middle.crt -extfile <(echo basicConstraints=CA:TRUE); openssl req -new -key "
-            "server.key -subj /CN=below | openssl x509 -req -CA middle.crt -CAkey other.key "
-            "-CAcreateserial -days 2 -out below.crt -extfile <(echo subjectAltName=IP:127.0.0.1); "
-            "openssl req -new -key server.key -subj /CN=api.example | openssl x509 -req -CA ca.crt "
-            "-CAkey ca.key -CAcreateserial -days 2 -out nameless.crt; openssl req -new -key server.key "
-            "-subj /CN=late | openssl x509 -req -CA ca.crt -CAkey ca.key -CAcreateserial -days 0 "
-            "-out expired.crt -extfile <(echo subjectAltName=IP:127.0.0.1); echo -n hello > page";
-        if (std::system(("bash -c '" + script + "' 2>" + directory_ + "/log").c_str()) != 0)
+        const std::string script = "set -e; cd " + path() + R"(
+            key() { openssl ecparam -name prime256v1 -genkey -noout -out $1.key; }
+            sign() { # NAME KEY AUTHORITY ITS-KEY DAYS [EXTENSION]
+                openssl req -new -key $2.key -subj /CN=$1 | openssl x509 -req -CA $3.crt -CAkey $4.key \
+                    -CAcreateserial -days $5 -out $1.crt ${6+-extfile <(echo $6)}
+            }
+            ip=subjectAltName=IP:127.0.0.1
+            for ca in ca other; do key $ca; openssl req -x509 -new -key $ca.key -days 2 -subj /CN=$ca -out $ca.crt; done
+            for name in server client; do key $name; sign $name $name ca ca 2 $ip,DNS:api.example; done
+            sign middle other ca ca 2 basicConstraints=CA:TRUE
+            sign below server middle other 2 $ip
+            sign expired server ca ca 0 $ip
+            openssl req -new -key server.key -subj /CN=api.example |
+                openssl x509 -req -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -out nameless.crt
+            echo -n hello >page)";
+        if (std::system(("bash -c '" + script + "' 2>" + file("log")).c_str()) != 0)
             throw std::runtime_error("openssl could not make certificates");
     }
-    Keys(const Keys&) = delete;
-    Keys& operator=(const Keys&) = delete;
-    ~Keys() {
-        std::error_code ignored;
-        std::filesystem::remove_all(directory_, ignored);
-    }
     [[nodiscard]] std::string read(const std::string& name) const {
-        std::ifstream file(directory_ + "/" + name);
-        return {std::istreambuf_iterator<char>(file), {}};
+        std::ifstream stream(file(name));
+        return {std::istreambuf_iterator<char>(stream), {}};
     }
-    [[nodiscard]] const std::string& directory() const { return directory_; }
-
-private:
-    std::string directory_;
 };
 
 /// `openssl s_server`, which serves files.
@@ -71,9 +57,9 @@ class TlsServer {
 public:
     TlsServer(const Keys& keys, const std::string& options) {
         // It says "ACCEPT 127.0.0.1:PORT" when it listens.
-        const std::string log = keys.directory() + "/server.log";
+        const std::string log = keys.path() + "/server.log";
         std::filesystem::remove(log);
-        const std::string command = "cd " + keys.directory() +
+        const std::string command = "cd " + keys.path() +
                                     " && exec openssl s_server -accept 127.0.0.1:0 -cert server.crt -key server.key "
                                     "-WWW " +
                                     options + " >" + log + " 2>&1 </dev/null";

@@ -1,47 +1,33 @@
+// PCI functions and their devlink parameters.
+#include "nic_settings.hpp"
+
+#include "support/directory.hpp"
+
 #include <rdmanet/inventory/pci.hpp>
 
 #include <catch2/catch.hpp>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
 namespace rdmanet::inventory {
 namespace {
 
-namespace fs = std::filesystem;
+using kernel::DevlinkMode;
+using kernel::DevlinkSwitch;
 
 /// A sysfs with PCI functions, as a directory.
-class FakeSysfs {
-public:
-    FakeSysfs() {
-        std::string name = (fs::temp_directory_path() / "sysfs-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        root_ = name;
-        fs::create_directories(root_ + "/bus/pci/devices");
-    }
-    FakeSysfs(const FakeSysfs&) = delete;
-    FakeSysfs& operator=(const FakeSysfs&) = delete;
-    ~FakeSysfs() { fs::remove_all(root_); }
-
+struct FakeSysfs : test::Directory {
+    FakeSysfs() { make("bus/pci/devices"); }
     /// `above` is the path from "devices" to the device: "pci0000:3a/0000:3a:00.0".
     void add(const std::string& address, const std::string& above, const std::map<std::string, std::string>& files) {
-        const std::string device = "devices/" + above + "/" + address;
-        fs::create_directories(root_ + "/" + device);
-        fs::create_directory_symlink("../../../" + device, root_ + "/bus/pci/devices/" + address);
-        for (const auto& [name, content] : files) std::ofstream(root_ + "/" + device + "/" + name) << content << "\n";
+        const std::string device = "devices/" + above + '/' + address;
+        link("bus/pci/devices/" + address, "../../../" + device);
+        for (const auto& [name, content] : files) write(device + '/' + name, content + '\n');
     }
-    void link(const std::string& address, const std::string& name, const std::string& target) {
-        fs::create_directory_symlink(target, root_ + "/bus/pci/devices/" + address + "/" + name);
+    void point(const std::string& address, const std::string& name, const std::string& target) {
+        link("bus/pci/devices/" + address + '/' + name, target);
     }
-
-    [[nodiscard]] const std::string& root() const { return root_; }
-
-private:
-    std::string root_;
 };
 
 const std::string kPath = "pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:04.0";
@@ -59,11 +45,11 @@ void furnish(FakeSysfs& sysfs) {
                {"max_link_width", "16"},
                {"sriov_numvfs", "1"},
                {"sriov_totalvfs", "16"}});
-    sysfs.link("0000:3d:00.0", "driver", "../../../bus/pci/drivers/mlx5_core");
+    sysfs.point("0000:3d:00.0", "driver", "../../../bus/pci/drivers/mlx5_core");
     sysfs.add("0000:3d:00.1", kPath,
               {{"class", "0x020700"}, {"vendor", "0x15b3"}, {"device", "0x101e"}, {"numa_node", "-1"}});
-    sysfs.link("0000:3d:00.1", "physfn", "../0000:3d:00.0");
-    sysfs.link("0000:3d:00.0", "virtfn0", "../0000:3d:00.1");
+    sysfs.point("0000:3d:00.1", "physfn", "../0000:3d:00.0");
+    sysfs.point("0000:3d:00.0", "virtfn0", "../0000:3d:00.1");
     const std::map<std::string, std::string> gpu{
         {"class", "0x030200"}, {"vendor", "0x10de"}, {"device", "0x2330"}, {"max_link_width", "16"}};
     sysfs.add("0000:3e:00.0", "pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:08.0", gpu);
@@ -75,7 +61,7 @@ void furnish(FakeSysfs& sysfs) {
 TEST_CASE("network functions and accelerators are read from sysfs") {
     FakeSysfs sysfs;
     furnish(sysfs);
-    const auto found = list_pci_functions(sysfs.root());
+    const auto found = list_pci_functions(sysfs.path());
     REQUIRE(found.size() == 4);
     const PciFunction& pf = found[0];
     CHECK(pf.address.to_string() == "0000:3d:00.0");
@@ -98,23 +84,39 @@ TEST_CASE("network functions and accelerators are read from sysfs") {
     CHECK_FALSE(vf.numa_node);
     CHECK(found[2].is_accelerator());
     CHECK_FALSE(found[2].is_network());
-}
-
-TEST_CASE("a switch connects what is below its upstream port") {
-    FakeSysfs sysfs;
-    furnish(sysfs);
-    const auto found = list_pci_functions(sysfs.root());
-    REQUIRE(found.size() == 4);
+    // A switch connects what is below its upstream port.
     CHECK(share_switch(found[0], found[2]));
     CHECK(share_switch(found[1], found[2]));
     CHECK_FALSE(share_switch(found[0], found[3]));
     PciFunction beside = found[0];
     beside.path = {"pci0000:3a", "0000:3a:00.0"}; // directly at a root port
     CHECK_FALSE(share_switch(beside, found[2]));
+    CHECK(list_pci_functions("/nonexistent").empty());
 }
 
-TEST_CASE("a machine without PCI has no functions") {
-    CHECK(list_pci_functions("/nonexistent").empty());
+constexpr DevlinkSwitch kOn{.is_on = true, .mode = DevlinkMode::runtime};
+constexpr DevlinkSwitch kOff{.is_on = false, .mode = DevlinkMode::driverinit};
+
+/// The parameter that is to blame; empty if none is.
+std::string blamed(const RdmaSwitches& switches) {
+    const auto off = find_switched_off(switches);
+    if (!off) return "";
+    CHECK(off->mode == DevlinkMode::driverinit);
+    return off->parameter;
+}
+
+TEST_CASE("a function without RDMA has the parameter to blame that is off") {
+    CHECK(blamed({}) == "");
+    CHECK(blamed({.roce = kOff}) == "enable_roce");
+    CHECK(blamed({.roce = kOn}) == "");
+    CHECK(blamed({.iwarp = kOff}) == "enable_iwarp");
+    CHECK(blamed({.rdma = kOff, .roce = kOn}) == "enable_rdma");
+    CHECK(blamed({.rdma = kOn, .roce = kOff}) == "enable_roce");
+    CHECK(blamed({.rdma = kOn}) == "");
+    // Of two protocols one is off.
+    CHECK(blamed({.roce = kOff, .iwarp = kOn}) == "");
+    CHECK(blamed({.roce = kOn, .iwarp = kOff}) == "");
+    CHECK(blamed({.roce = kOff, .iwarp = kOff}) == "enable_roce");
 }
 
 } // namespace

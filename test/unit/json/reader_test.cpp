@@ -1,6 +1,7 @@
 #include "support/names.hpp"
 
 #include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -11,6 +12,7 @@ using namespace rdmanet;
 using Catch::Matchers::Contains;
 using json::Document;
 using rdmanet::test::Names;
+using namespace rdmanet::json;
 
 namespace {
 
@@ -70,20 +72,13 @@ TEST_CASE("whole numbers are neither fractions nor overflow") {
     CHECK_THROWS_AS(elements[1].integer(0, 5), json::ValueError);
 }
 
-TEST_CASE("invalid JSON is refused with its place") {
+TEST_CASE("invalid JSON, text that is not UTF-8 and deep nesting are refused with their place") {
     CHECK_THROWS_WITH(Document::parse("{\"a\": 1,\n \"b\" 2}"), Contains("line 2, column"));
-    for (const char* text : {"", " ", "{", "{\"a\":1,}", "{a:1}", "[1]x", "// c\n{}", "{'a':1}", "nul", "01",
-                             "\"\x01\"", "\"\\ud800\"", "[NaN]"})
-        CHECK_THROWS_AS(Document::parse(text), json::ParseError);
-}
-
-TEST_CASE("text that is not UTF-8 is refused") {
-    for (const char* text : {"\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "{\"\x80\": 1}"})
+    for (const char* text :
+         {"", " ", "{", "{\"a\":1,}", "{a:1}", "[1]x", "// c\n{}", "{'a':1}", "nul", "01", "\"\x01\"", "\"\\ud800\"",
+          "[NaN]", "\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "{\"\x80\": 1}"})
         CHECK_THROWS_AS(Document::parse(text), json::ParseError);
     CHECK(Document::parse("\"\xe2\x82\xac\"").root().string() == "\xe2\x82\xac");
-}
-
-TEST_CASE("nesting is limited") {
     const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
     CHECK_NOTHROW(Document::parse(nested(60)));
     CHECK_THROWS_WITH(Document::parse(nested(70)), Names("nested", "64 levels"));
@@ -105,4 +100,38 @@ TEST_CASE("a document is written back whole") {
     const Document copy = document; // NOLINT: the test is that a copy keeps the content alive
     CHECK(copy.root().is_object());
     CHECK(copy.root().at("a").is_array());
+}
+
+TEST_CASE("compact documents have no white space") {
+    Writer writer;
+    writer.begin_object().member("a", 1).member("b", "x").key("c").begin_array().value(true).value(-1).end_array();
+    writer.key("d").begin_object().end_object().key("e").begin_array().end_array().key("f").raw("{\"g\":1}");
+    CHECK(writer.end_object().to_text() == R"({"a":1,"b":"x","c":[true,-1],"d":{},"e":[],"f":{"g":1}})");
+}
+
+TEST_CASE("indented documents look like Go's") {
+    Writer writer(Layout::indented);
+    writer.begin_object().member("a", 1).key("list").begin_array().value("x").begin_object().end_object().end_array();
+    CHECK(writer.key("empty").begin_array().end_array().end_object().to_text() == R"({
+    "a": 1,
+    "list": [
+        "x",
+        {}
+    ],
+    "empty": []
+})");
+}
+
+TEST_CASE("every number and text becomes valid JSON and is read back unchanged, and other bytes are replaced") {
+    Writer numbers;
+    numbers.begin_array().value(INT64_MIN).value(UINT64_MAX).end_array();
+    CHECK(numbers.to_text() == "[-9223372036854775808,18446744073709551615]");
+    const std::string awkward("\"\\\b\f\n\r\t\x01\x7f/\xe2\x82\xac\0end", 17);
+    Writer writer;
+    writer.begin_object().member(awkward, awkward).end_object();
+    const Document document = Document::parse(writer.to_text());
+    CHECK(document.root().at(awkward).string() == awkward);
+    Writer bytes;
+    bytes.value("z\xffz");
+    CHECK(bytes.to_text() == "\"z\xef\xbf\xbdz\"");
 }

@@ -31,7 +31,7 @@ void put_data(Message& request, const VirtualLink& link) {
 
 void set_up(Socket& socket, const std::string& name) {
     const Link link = find_link(socket, ifname(name)).value();
-    change_link(socket, link.ifindex, {.name = {}, .mac = {}, .mtu = {}, .state = AdminState::up});
+    change_link(socket, link.ifindex, {.state = AdminState::up});
 }
 
 Link first_veth(Socket& socket) {

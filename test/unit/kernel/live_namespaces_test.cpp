@@ -2,7 +2,7 @@
 
 #include "fixture.hpp"
 
-#include "support/concat.hpp"
+#include "support/directory.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -12,8 +12,6 @@
 #include <sys/mount.h>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <semaphore>
 #include <set>
 #include <thread>
@@ -21,7 +19,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using rdmanet::test::concat;
 using rdmanet::test::Names;
 
 bool is_live(std::uint64_t inode) {
@@ -34,13 +31,10 @@ bool can_examine_all() {
 
 #define NEEDS_EVERY_PROCESS() NEEDS(can_examine_all(), "the right to look at every process")
 
-TEST_CASE("the namespace of a process is alive, and an unknown number is not") {
+TEST_CASE("the namespace of a process is alive, an unknown number and one that only an open descriptor keeps are not") {
     const std::uint64_t own = Netns::current().id().inode;
     CHECK(is_live(own));
     CHECK_FALSE(is_live(1));
-}
-
-TEST_CASE("no one uses a namespace that only an open descriptor keeps") {
     NEEDS_NETNS();
     NEEDS_EVERY_PROCESS();
     const Netns netns = test::make_netns();
@@ -67,10 +61,8 @@ TEST_CASE("a mount keeps a namespace alive") {
     NEEDS_NETNS();
     NEEDS_EVERY_PROCESS();
     const Netns netns = test::make_netns();
-    char name[] = "/tmp/rdmanet-live-XXXXXX";
-    const std::filesystem::path directory = ::mkdtemp(name);
-    const std::filesystem::path place = directory / "pod net"; // mountinfo writes the space as \040
-    std::ofstream{place};
+    const rdmanet::test::Directory directory;
+    const std::string place = directory.write("pod net", ""); // mountinfo writes the space as \040
     const std::string source = "/proc/self/fd/" + std::to_string(netns.fd());
     REQUIRE(::mount(source.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0);
     const LiveNetns live = list_live_netns();
@@ -78,67 +70,51 @@ TEST_CASE("a mount keeps a namespace alive") {
     CHECK(get_netns(live.paths.at(netns.id().inode)) == netns);
     CHECK(::umount2(place.c_str(), MNT_DETACH) == 0);
     CHECK_FALSE(is_live(netns.id().inode));
-    std::filesystem::remove_all(directory);
 }
 
 /// A fake procfs with processes that end while they are examined.
-struct FakeProc {
-    FakeProc() {
-        char name[] = "/tmp/rdmanet-proc-XXXXXX";
-        root = ::mkdtemp(name);
-    }
-    ~FakeProc() { std::filesystem::remove_all(root); }
-
+struct FakeProc : rdmanet::test::Directory {
     void add(const std::string& pid, const std::string& net, const std::string& mnt, const std::string& mountinfo) {
-        std::filesystem::create_directories(root / pid / "ns");
-        std::filesystem::create_directories(root / pid / "task" / pid / "ns");
-        std::filesystem::create_symlink("net:[" + net + "]", root / pid / "ns/net");
-        std::filesystem::create_symlink("net:[" + net + "]", root / pid / "task" / pid / "ns/net");
-        std::filesystem::create_symlink("mnt:[" + mnt + "]", root / pid / "ns/mnt");
-        if (!mountinfo.empty()) std::ofstream(root / pid / "mountinfo") << mountinfo;
+        link(pid + "/ns/net", "net:[" + net + "]");
+        link(pid + "/task/" + pid + "/ns/net", "net:[" + net + "]");
+        link(pid + "/ns/mnt", "mnt:[" + mnt + "]");
+        if (!mountinfo.empty()) write(pid + "/mountinfo", mountinfo);
     }
-
-    std::filesystem::path root;
 };
 
 TEST_CASE("processes that vanish meanwhile prove nothing and cause no error") {
     FakeProc proc;
-    std::filesystem::create_directories(proc.root / "17");      // gone except for its directory
-    std::filesystem::create_directories(proc.root / "sys/net"); // not a process
-    proc.add("18", "100", "7", "");                             // gone before its mounts could be read
+    proc.make("17");                // gone except for its directory
+    proc.make("sys/net");           // not a process
+    proc.add("18", "100", "7", ""); // gone before its mounts could be read
     const std::string mounts = "31 24 0:4 / /proc rw - proc proc rw\n"
                                "99 24 0:4 net:[200] /run/netns/a rw shared:5 - nsfs nsfs rw\n"
                                "98 24 0:4 mnt:[201] /run/x rw - nsfs nsfs rw\n"
                                "97 24 0:4 net:[2000] /run/netns/b rw - nsfs nsfs rw\n";
     proc.add("19", "101", "7", mounts);
     proc.add("20", "102", "7", mounts);
-    const LiveNetns live = list_live_netns(proc.root);
+    const LiveNetns live = list_live_netns(proc.path());
     CHECK(live.doubt == "");
     std::set<std::uint64_t> inodes;
     for (const auto& [inode, path] : live.paths) inodes.insert(inode);
     CHECK(inodes == std::set<std::uint64_t>{100, 101, 102, 200, 2000});
-    const auto seen_by_process = std::filesystem::path("root") / "run/netns/a"; // below /proc/PID
-    CHECK(live.paths.at(200).ends_with(seen_by_process.string()));
+    CHECK(live.paths.at(200).ends_with("root/run/netns/a")); // below /proc/PID
 }
 
 TEST_CASE("a process that cannot be examined prevents the proof of death, not that of life") {
     FakeProc proc;
-    std::filesystem::create_directories(proc.root / "17/ns");
-    std::ofstream(proc.root / "17/ns/net") << "not a link";
+    proc.write("17/ns/net", "not a link");
     proc.add("18", "100", "7", "");
-    const LiveNetns live = list_live_netns(proc.root);
-    CHECK_THAT(live.doubt, Names("process 17", concat(proc.root.string(), "/17/ns/net"), "invalid argument"));
+    const LiveNetns live = list_live_netns(proc.path());
+    CHECK_THAT(live.doubt, Names("process 17", proc.file("17/ns/net"), "invalid argument"));
     CHECK(live.paths.contains(100));
 }
 
-TEST_CASE("a namespace's cookie is stable and unique") {
+TEST_CASE("a namespace's cookie is stable and unique, and the boot ID is stable") {
     NEEDS_NETNS();
     const Netns netns = test::make_netns();
     CHECK(netns_cookie(netns) == netns_cookie(netns));
     CHECK(netns_cookie(netns) != netns_cookie(test::make_netns()));
-}
-
-TEST_CASE("the boot ID is stable") {
     CHECK(boot_id().size() == 36);
     CHECK(boot_id() == boot_id());
 }

@@ -36,31 +36,23 @@ TEST_CASE("a message is read back as it was written") {
     CHECK_FALSE(parse_message<rtgenmsg>(message.header(), RTM_NEWLINK));
 }
 
-TEST_CASE("attributes of a wrong size or number count as absent") {
+TEST_CASE("attributes of a wrong size or number count as absent, and malformed ones end the reading") {
     const auto bytes = std::vector<unsigned char>{8, 0, 3, 0, 1, 2, 3, 4};
     CHECK(attributes_in(bytes).find_u32(3) == 0x04030201U);
     CHECK_FALSE(attributes_in(bytes).find_u16(3));
     CHECK_FALSE(attributes_in(bytes).find_u32(4));
     CHECK(attributes_in(bytes).text(4).empty());
     CHECK_FALSE(attributes_in(bytes).nest(4).find_u32(1));
-}
-
-TEST_CASE("malformed attributes end the reading") {
     CHECK_FALSE(attributes_in({}).find(1));
     CHECK_FALSE(attributes_in({8, 0}).find(1));
     CHECK_FALSE(attributes_in({8, 0, 1, 0}).find(1));             // claims more than the message has
     CHECK_FALSE(attributes_in({2, 0, 1, 0, 0, 0, 0, 0}).find(1)); // shorter than its own header
     CHECK_FALSE(attributes_in({0, 0, 1, 0, 4, 0, 2, 0}).find(2));
-}
-
-TEST_CASE("a text ends at its first zero byte, or with its attribute") {
+    // A text ends at its first zero byte, or with its attribute.
     CHECK(attributes_in({7, 0, 1, 0, 'a', 'b', 'c', 0}).text(1) == "abc");
     CHECK(attributes_in({8, 0, 1, 0, 'a', 0, 'c', 0}).text(1) == "a");
-}
-
-TEST_CASE("a nest is found with and without its flag bits") {
-    const auto bytes = std::vector<unsigned char>{12, 0, 5, 0x80, 8, 0, 1, 0x40, 9, 0, 0, 0};
-    CHECK(attributes_in(bytes).nest(5).find_u32(1) == 9U);
+    const auto nest = std::vector<unsigned char>{12, 0, 5, 0x80, 8, 0, 1, 0x40, 9, 0, 0, 0};
+    CHECK(attributes_in(nest).nest(5).find_u32(1) == 9U);
 }
 
 TEST_CASE("a message that would be too large is refused") {

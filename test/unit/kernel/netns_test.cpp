@@ -1,3 +1,4 @@
+#include "support/directory.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/kernel/netns.hpp>
@@ -9,25 +10,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include <filesystem>
-#include <fstream>
-
 namespace rdmanet::kernel {
 namespace {
 
 using Catch::Matchers::Contains;
 using rdmanet::test::Names;
-
-/// A directory for one test.
-struct Scratch {
-    Scratch() {
-        char name[] = "/tmp/rdmanet-netns-XXXXXX";
-        path = ::mkdtemp(name);
-    }
-    ~Scratch() { std::filesystem::remove_all(path); }
-
-    std::filesystem::path path;
-};
 
 std::string refusal(const std::string& path) {
     try {
@@ -39,10 +26,10 @@ std::string refusal(const std::string& path) {
 }
 
 TEST_CASE("a network namespace has the same identity through every path") {
-    const Scratch scratch;
-    std::filesystem::create_symlink("/proc/self/ns/net", scratch.path / "link");
+    const rdmanet::test::Directory scratch;
+    scratch.link("link", "/proc/self/ns/net");
     const auto direct = find_netns("/proc/self/ns/net");
-    const auto linked = find_netns(scratch.path / "link");
+    const auto linked = find_netns(scratch.file("link"));
     REQUIRE(direct);
     REQUIRE(linked);
     CHECK(*direct == *linked);
@@ -50,14 +37,11 @@ TEST_CASE("a network namespace has the same identity through every path") {
     CHECK(direct->id().inode != 0);
 }
 
-TEST_CASE("an absent namespace is an error for get_netns, but not for find_netns") {
+TEST_CASE("an absent namespace, as of a process that has ended, is an error for get_netns, but not for find_netns") {
     CHECK_FALSE(find_netns("/nonexistent/net"));
     CHECK_FALSE(find_netns("/etc/passwd/net"));
     CHECK_FALSE(find_netns(""));
     CHECK_THROWS_AS(get_netns("/nonexistent/net"), base::SystemError);
-}
-
-TEST_CASE("the namespace of a process that has ended is absent") {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
     int status = 0;
@@ -66,14 +50,12 @@ TEST_CASE("the namespace of a process that has ended is absent") {
 }
 
 TEST_CASE("the error for a path to something else names what it is") {
-    const Scratch scratch;
-    std::ofstream(scratch.path / "empty");
-    std::ofstream(scratch.path / "text") << "x";
-    REQUIRE(::mkfifo((scratch.path / "pipe").c_str(), 0600) == 0);
-    CHECK_THAT(refusal(scratch.path / "empty"), Names("empty"));
-    CHECK_THAT(refusal(scratch.path / "text"), Contains("is a regular file"));
-    CHECK_THAT(refusal(scratch.path / "pipe"), Contains("is a pipe")); // does not wait for a writer either
-    CHECK_THAT(refusal(scratch.path), Contains("is a directory"));
+    const rdmanet::test::Directory scratch;
+    REQUIRE(::mkfifo(scratch.file("pipe").c_str(), 0600) == 0);
+    CHECK_THAT(refusal(scratch.write("empty", "")), Names("empty"));
+    CHECK_THAT(refusal(scratch.write("text", "x")), Contains("is a regular file"));
+    CHECK_THAT(refusal(scratch.file("pipe")), Contains("is a pipe")); // does not wait for a writer either
+    CHECK_THAT(refusal(scratch.path()), Contains("is a directory"));
     CHECK_THAT(refusal("/dev/null"), Contains("is a device"));
     CHECK_THAT(refusal("/proc/self/ns/mnt"), Contains("is a mount namespace"));
     CHECK_THAT(refusal("/proc/self/ns/pid"), Contains("is a process namespace"));

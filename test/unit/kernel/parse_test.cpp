@@ -6,6 +6,7 @@
 #include "route_parse.hpp"
 
 #include <rdmanet/base/hex_pairs.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -32,39 +33,29 @@ private:
     std::vector<std::uint32_t> words_;
 };
 
-// clang-format off
-const std::vector<unsigned char> kRdmaDevice = {
-    0x78, 0x00, 0x00, 0x00, 0x01, 0x14, 0x02, 0x00, 0x01, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x00,
-    0x08, 0x00, 0x01, 0x00, 0x01, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x02, 0x00, 0x72, 0x6f, 0x63, 0x65,
-    0x31, 0x70, 0x30, 0x00, 0x08, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x04, 0x00,
-    0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x05, 0x00, 0x31, 0x2e, 0x30, 0x2e,
-    0x30, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0xfe, 0xff, 0x01, 0x52, 0x00,
-    0x0c, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0xfe, 0xff, 0x01, 0x52, 0x00, 0x05, 0x00, 0x0e, 0x00,
-    0x01, 0x00, 0x00, 0x00, 0x05, 0x00, 0x54, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09, 0x00, 0x43, 0x00,
-    0x72, 0x6f, 0x63, 0x65, 0x00, 0x00, 0x00, 0x00};
+/// Bytes as hexadecimal digits; spaces do not count.
+std::vector<unsigned char> bytes_of(std::string text) {
+    std::erase(text, ' ');
+    std::vector<unsigned char> bytes;
+    for (std::size_t at = 0; at < text.size(); at += 2)
+        bytes.push_back(base::parse_integer<unsigned char>(text.substr(at, 2), 16).value());
+    return bytes;
+}
 
-const std::vector<unsigned char> kRdmaPort = {
-    0x50, 0x00, 0x00, 0x00, 0x05, 0x14, 0x02, 0x00, 0x02, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x00,
-    0x08, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x02, 0x00, 0x72, 0x6f, 0x63, 0x65,
-    0x30, 0x70, 0x30, 0x00, 0x08, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00, 0x00, 0x05, 0x00, 0x0c, 0x00,
-    0x01, 0x00, 0x00, 0x00, 0x05, 0x00, 0x0d, 0x00, 0x03, 0x00, 0x00, 0x00, 0x08, 0x00, 0x32, 0x00,
-    0x02, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x33, 0x00, 0x72, 0x6e, 0x69, 0x63, 0x30, 0x70, 0x30, 0x00};
+const auto kRdmaDevice = bytes_of(
+    "78000000 01140200 01000000 64000000 08000100 01000000 0c000200 726f6365 31703000 08000300 01000000 0c000400 "
+    "000c0000 00000000 0a000500 312e302e 30000000 0c000600 000000fe ff015200 0c000700 000000fe ff015200 05000e00 "
+    "01000000 05005400 00000000 09004300 726f6365 00000000 ");
+const auto kRdmaPort = bytes_of(
+    "50000000 05140200 02000000 64000000 08000100 00000000 0c000200 726f6365 30703000 08000300 01000000 05000c00 "
+    "01000000 05000d00 03000000 08003200 02000000 0c003300 726e6963 30703000 ");
+const auto kRdmaQueuePairs = bytes_of(
+    "a8000000 0a140200 01000000 64000000 08000100 00000000 0c000200 726f6365 30703000 84001300 48001400 08001500 "
+    "01010000 0c001d00 73696d72 6e696300 08001600 00000000 08001700 00000000 08001800 00000000 05001900 00000000 "
+    "05001a00 02000000 05001b00 00000000 38001400 08001500 02010000 11001d00 73696d72 6e69635f 75736572 00000000 "
+    "08001800 00000000 05001a00 04000000 05001b00 00000000 ");
 
-const std::vector<unsigned char> kRdmaQueuePairs = {
-    0xa8, 0x00, 0x00, 0x00, 0x0a, 0x14, 0x02, 0x00, 0x01, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x00,
-    0x08, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x02, 0x00, 0x72, 0x6f, 0x63, 0x65,
-    0x30, 0x70, 0x30, 0x00, 0x84, 0x00, 0x13, 0x00, 0x48, 0x00, 0x14, 0x00, 0x08, 0x00, 0x15, 0x00,
-    0x01, 0x01, 0x00, 0x00, 0x0c, 0x00, 0x1d, 0x00, 0x73, 0x69, 0x6d, 0x72, 0x6e, 0x69, 0x63, 0x00,
-    0x08, 0x00, 0x16, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x17, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x08, 0x00, 0x18, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05, 0x00, 0x19, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x05, 0x00, 0x1a, 0x00, 0x02, 0x00, 0x00, 0x00, 0x05, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x38, 0x00, 0x14, 0x00, 0x08, 0x00, 0x15, 0x00, 0x02, 0x01, 0x00, 0x00, 0x11, 0x00, 0x1d, 0x00,
-    0x73, 0x69, 0x6d, 0x72, 0x6e, 0x69, 0x63, 0x5f, 0x75, 0x73, 0x65, 0x72, 0x00, 0x00, 0x00, 0x00,
-    0x08, 0x00, 0x18, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05, 0x00, 0x1a, 0x00, 0x04, 0x00, 0x00, 0x00,
-    0x05, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x00};
-// clang-format on
-
-TEST_CASE("an RDMA device's message is parsed") {
+TEST_CASE("messages of an RDMA device and of its port are parsed") {
     const Captured captured(kRdmaDevice);
     const auto device = parse_rdma_device(captured.message());
     REQUIRE(device);
@@ -75,11 +66,8 @@ TEST_CASE("an RDMA device's message is parsed") {
     CHECK(device->protocol == "roce");
     CHECK_FALSE(parse_rdma_port(captured.message()));
     CHECK_FALSE(parse_link(captured.message()));
-}
-
-TEST_CASE("an RDMA port's message is parsed") {
-    const Captured captured(kRdmaPort);
-    const auto port = parse_rdma_port(captured.message());
+    const Captured of_port(kRdmaPort);
+    const auto port = parse_rdma_port(of_port.message());
     REQUIRE(port);
     CHECK(port->device_index == 0);
     CHECK(port->device == "roce0p0");
@@ -94,7 +82,7 @@ TEST_CASE("an RDMA port's message is parsed") {
     CHECK(parse_rdma_link_name("roce0p0/1")->port == 1);
     for (const char* bad : {"", "roce0p0", "roce0p0/", "roce0p0/x"}) CHECK_FALSE(parse_rdma_link_name(bad));
     CHECK(port->states_text() == "state down, physical state disabled");
-    CHECK_FALSE(parse_rdma_device(captured.message()));
+    CHECK_FALSE(parse_rdma_device(of_port.message()));
 }
 
 TEST_CASE("queue pairs of kernel modules are parsed") {
@@ -102,11 +90,22 @@ TEST_CASE("queue pairs of kernel modules are parsed") {
     REQUIRE(pairs.size() == 2);
     CHECK((pairs[0].number == 257 && pairs[0].module == "simrnic"));
     CHECK((pairs[1].number == 258 && pairs[1].module == "simrnic_user"));
-    for (std::size_t length = sizeof(nlmsghdr); length < kRdmaQueuePairs.size(); ++length) {
-        auto bytes = kRdmaQueuePairs;
-        bytes[0] = static_cast<unsigned char>(length);
+}
+
+TEST_CASE("a truncated message is never read beyond its end") {
+    const auto cut = [](std::vector<unsigned char> bytes, std::size_t length) {
         bytes.resize(length);
-        CHECK(parse_kernel_queue_pairs(Captured(bytes).message()).size() < 2);
+        bytes[0] = static_cast<unsigned char>(length);
+        return Captured(bytes);
+    };
+    for (std::size_t length = sizeof(nlmsghdr); length <= kRdmaQueuePairs.size(); ++length) {
+        const auto pairs = parse_kernel_queue_pairs(cut(kRdmaQueuePairs, length).message());
+        CHECK((pairs.size() == 2) == (length == kRdmaQueuePairs.size()));
+    }
+    for (std::size_t length = sizeof(nlmsghdr); length <= kRdmaPort.size(); ++length) {
+        const auto port = parse_rdma_port(cut(kRdmaPort, length).message());
+        CHECK((port && port->netdev_name == "rnic0p0") == (length == kRdmaPort.size()));
+        CHECK((port && port->device == "roce0p0") == (length >= 36)); // where its name ends
     }
 }
 
@@ -126,15 +125,6 @@ TEST_CASE("only connections of kernel modules with a queue pair are kept") {
     const auto pairs = parse_kernel_queue_pairs(message.header());
     REQUIRE(pairs.size() == 1);
     CHECK((pairs[0].number == 6 && pairs[0].module == "nvme_rdma"));
-}
-
-TEST_CASE("a truncated message is never read beyond its end") {
-    for (std::size_t length = sizeof(nlmsghdr); length < kRdmaPort.size(); ++length) {
-        std::vector<unsigned char> bytes(kRdmaPort.begin(), kRdmaPort.begin() + static_cast<std::ptrdiff_t>(length));
-        bytes[0] = static_cast<unsigned char>(length);
-        const auto port = parse_rdma_port(Captured(bytes).message());
-        if (port) CHECK(port->netdev_name != "rnic0p0");
-    }
 }
 
 /// An NLMSG_ERROR with a text. Unless the message is capped, the copy of the request comes first.
@@ -235,6 +225,39 @@ TEST_CASE("next hops that claim more bytes than the message has are left out") {
     CHECK(read().size() == 1);
     hops[0].rtnh_len = 2;
     CHECK(read().empty());
+}
+
+Message answer_of_kernel() {
+    return {RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SYS_GET), 0};
+}
+
+RdmaSystem parse_system(Message& message) {
+    return parse_rdma_system({.errno_value = 0, .message = &message.header()});
+}
+
+TEST_CASE("the RDMA mode and copies on fork are what the kernel says") {
+    Message today = answer_of_kernel();
+    today.put_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
+    today.put_u8(RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1);
+    CHECK(parse_system(today).netns_mode == RdmaNetnsMode::exclusive);
+    CHECK(parse_system(today).copies_on_fork);
+
+    Message early = answer_of_kernel(); // Linux 5.3
+    early.put_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1);
+    CHECK(parse_system(early).netns_mode == RdmaNetnsMode::shared);
+    CHECK_FALSE(parse_system(early).copies_on_fork);
+}
+
+TEST_CASE("a kernel without RDMA modes shares its devices, and is told from one in mode shared") {
+    Message silent = answer_of_kernel();
+    CHECK_FALSE(parse_system(silent).netns_mode);
+    CHECK(parse_system(silent).mode() == RdmaNetnsMode::shared);
+    for (const int error : {0, EINVAL}) { // an acknowledgement alone; a number that the kernel does not know
+        const RdmaSystem system = parse_rdma_system({.errno_value = error});
+        CHECK_FALSE(system.netns_mode);
+        CHECK_FALSE(system.copies_on_fork);
+    }
+    CHECK_THROWS_AS((void)parse_rdma_system({.errno_value = EPERM}), NetlinkError);
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include <rdmanet/kernel/proc_view.hpp>
 
+#include "support/directory.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
@@ -16,22 +18,20 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A fake procfs for a process with these numbers, from the procfs's PID namespace to its own.
-struct ViewedProc {
+struct ViewedProc : rdmanet::test::Directory {
     ViewedProc(const std::string& numbers, const std::string& own, const std::string& first) {
-        char name[] = "/tmp/rdmanet-view-XXXXXX";
-        root = ::mkdtemp(name);
-        for (const char* process : {"1", "self"}) fs::create_directories(root / process / "ns");
-        std::ofstream(root / "self/status") << "Name:\tx\nNStgid:\t9\nNSpid:" << numbers << "\nNSpgid:\t9\t9\t9\n";
-        fs::create_symlink("pid:[" + own + "]", root / "self/ns/pid");
-        fs::create_symlink("pid:[" + first + "]", root / "1/ns/pid");
-        write_stat("1 (in) it (x) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 77 0 0 0\n");
+        write("self/status", "Name:\tx\nNStgid:\t9\nNSpid:" + numbers + "\nNSpgid:\t9\t9\t9\n");
+        link("self/ns/pid", "pid:[" + own + "]");
+        link("1/ns/pid", "pid:[" + first + "]");
+        write("1/stat", "1 (in) it (x) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 77 0 0 0\n");
     }
-    ~ViewedProc() { fs::remove_all(root); }
 
-    void write_stat(const std::string& text) const { std::ofstream(root / "1/stat") << text; }
-    [[nodiscard]] ProcView view() const { return read_proc_view(root); }
-
-    fs::path root;
+    /// Reading it fails.
+    void make_unreadable(const std::string& name) const {
+        remove(name);
+        make(name);
+    }
+    [[nodiscard]] ProcView view() const { return read_proc_view(path()); }
 };
 
 TEST_CASE("this process's procfs shows a PID namespace that stays the same") {
@@ -52,8 +52,7 @@ TEST_CASE("a process with one number has a procfs of its own PID namespace") {
 
 TEST_CASE("a process of the initial PID namespace is known without its status, which takes the kernel long") {
     const ViewedProc proc("\t77", "4026531836", "4026531836");
-    fs::remove(proc.root / "self/status");
-    fs::create_directory(proc.root / "self/status"); // cannot be read
+    proc.make_unreadable("self/status");
     CHECK(proc.view().sees_all());
 }
 
@@ -69,18 +68,18 @@ TEST_CASE("a process with several numbers has the procfs of an ancestor, namely 
 TEST_CASE("a PID namespace that reuses an earlier one's number is another view") {
     const ViewedProc proc("\t77", "4026532177", "4026532177");
     const std::uint64_t before = proc.view().id();
-    proc.write_stat("1 (x) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 78 0 0 0\n");
+    proc.write("1/stat", "1 (x) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 78 0 0 0\n");
     CHECK(proc.view().id() != before);
 }
 
 TEST_CASE("unreadable facts give no view") {
     const ViewedProc proc("\t4711\t1", "4026532177", "4026532100");
-    fs::remove(proc.root / "1/ns/pid");
+    proc.remove("1/ns/pid");
     CHECK(proc.view().id() == 0);
-    fs::create_symlink("pid:[4026532100]", proc.root / "1/ns/pid");
+    proc.link("1/ns/pid", "pid:[4026532100]");
     CHECK(proc.view().id() != 0);
     for (const char* stat : {"", "1 x S 0", "1 (x) S 0 1", "1 (x) S 0 1 1 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 soon 0\n"}) {
-        proc.write_stat(stat);
+        proc.write("1/stat", stat);
         CHECK(proc.view().id() == 0);
     }
     CHECK(read_proc_view("/tmp/rdmanet-absent").id() == 0);
@@ -88,8 +87,7 @@ TEST_CASE("unreadable facts give no view") {
 
 TEST_CASE("the initial namespace needs no start time") {
     const ViewedProc proc("\t77", "4026531836", "4026531836");
-    fs::remove(proc.root / "1/stat");
-    fs::create_directory(proc.root / "1/stat"); // reading it would throw
+    proc.make_unreadable("1/stat");
     CHECK(proc.view().sees_all());
     CHECK(proc.view().id() == 4026531836);
 }
@@ -105,8 +103,8 @@ TEST_CASE("a first process that a security module hides gives no view and no err
     std::optional<Unprivileged> unprivileged;
     if (::geteuid() == 0) unprivileged.emplace();
     const ViewedProc proc("\t77", "4026532177", "4026532177");
-    fs::permissions(proc.root / "1/stat", fs::perms::none);
-    CHECK_FALSE(std::ifstream(proc.root / "1/stat").is_open());
+    fs::permissions(proc.file("1/stat"), fs::perms::none);
+    CHECK_FALSE(std::ifstream(proc.file("1/stat")).is_open());
     CHECK(proc.view().pid_namespace == 4026532177);
     CHECK(proc.view().id() == 0);
 }

@@ -1,6 +1,6 @@
 #include <rdmanet/kube/access.hpp>
 
-#include "files.hpp"
+#include "support/directory.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -8,7 +8,7 @@
 
 using namespace rdmanet::kube;
 using Catch::Matchers::Contains;
-using rdmanet::kube::test::Files;
+using rdmanet::test::Directory;
 
 namespace {
 
@@ -34,12 +34,12 @@ private:
 } // namespace
 
 TEST_CASE("a pod reaches the API server by its ServiceAccount, whose token is read at each call") {
-    const Files files;
+    const Directory files;
     files.write("ca.crt", "CA");
     files.write("token", "first\n");
     files.write("namespace", "kube-system\n");
     const PodEnvironment pod("10.96.0.1", "443");
-    const auto access = find_access_of_pod(files.directory());
+    const auto access = find_access_of_pod(files.path());
     REQUIRE(access);
     CHECK(access->server.to_string() == "https://10.96.0.1:443");
     CHECK(access->tls.authorities == "CA");
@@ -47,29 +47,29 @@ TEST_CASE("a pod reaches the API server by its ServiceAccount, whose token is re
     CHECK(access->authorization == "Bearer first");
     CHECK(access->name_space == "kube-system");
     files.write("token", "second");
-    CHECK(find_access_of_pod(files.directory())->authorization == "Bearer second");
+    CHECK(find_access_of_pod(files.path())->authorization == "Bearer second");
     const PodEnvironment six("fd00::1", "6443");
-    CHECK(find_access_of_pod(files.directory())->server.to_string() == "https://[fd00::1]:6443");
+    CHECK(find_access_of_pod(files.path())->server.to_string() == "https://[fd00::1]:6443");
 }
 
 TEST_CASE("a pod without a ServiceAccount's files is told what is missing, and no secret is said") {
-    const Files files;
+    const Directory files;
     const PodEnvironment pod("api.example", "443");
     const auto why_not = [&]() -> std::string {
         try {
-            (void)find_access_of_pod(files.directory());
+            (void)find_access_of_pod(files.path());
         } catch (const KubeconfigError& error) {
             return error.what();
         }
         return {};
     };
-    CHECK_THAT(why_not(), Contains(files.directory() + "/ca.crt is missing") && Contains("serviceAccountName"));
+    CHECK_THAT(why_not(), Contains(files.path() + "/ca.crt is missing") && Contains("serviceAccountName"));
     files.write("ca.crt", "CA");
-    CHECK_THAT(why_not(), Contains(files.directory() + "/token is missing"));
+    CHECK_THAT(why_not(), Contains(files.path() + "/token is missing"));
     files.write("token", "hidden\r\nX: y");
     CHECK_THAT(why_not(), Contains("/token has control characters") && !Contains("hidden"));
     files.write("token", "hidden");
-    CHECK_THAT(why_not(), Contains(files.directory() + "/namespace is missing"));
+    CHECK_THAT(why_not(), Contains(files.path() + "/namespace is missing"));
     const PodEnvironment bad("a b", "443");
     CHECK_THAT(why_not(), Contains("KUBERNETES_SERVICE_HOST"));
 }

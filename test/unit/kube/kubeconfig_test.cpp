@@ -1,16 +1,18 @@
 #include <rdmanet/kube/access.hpp>
 
-#include "files.hpp"
+#include "support/concat.hpp"
+#include "support/directory.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <filesystem>
 #include <string>
+#include <utility>
 
 using namespace rdmanet;
 using namespace rdmanet::kube;
 using Catch::Matchers::Contains;
-using rdmanet::kube::test::Files;
+using rdmanet::test::concat;
+using rdmanet::test::Directory;
 
 namespace {
 
@@ -25,7 +27,7 @@ std::string config(const std::string& cluster, const std::string& user) {
 
 constexpr const char* kCluster = "server: https://[10.96.0.1]:443\n    certificate-authority-data: Q0EK";
 
-std::string why_not(const Files& files, const std::string& text) {
+std::string why_not(const Directory& files, const std::string& text) {
     try {
         (void)read_kubeconfig(files.write("config", text));
     } catch (const KubeconfigError& error) {
@@ -37,7 +39,7 @@ std::string why_not(const Files& files, const std::string& text) {
 } // namespace
 
 TEST_CASE("whereabouts' own kubeconfig is understood") {
-    const Files files;
+    const Directory files;
     const Access access = read_kubeconfig(files.write("config", config(kCluster, "token: \"secret\"")));
     CHECK(access.server.to_string() == "https://10.96.0.1:443");
     CHECK(access.tls.authorities == "CA\n");
@@ -49,7 +51,7 @@ TEST_CASE("whereabouts' own kubeconfig is understood") {
 }
 
 TEST_CASE("certificates and tokens may be in files beside it") {
-    const Files files;
+    const Directory files;
     files.write("ca.crt", "CA");
     files.write("client.crt", "CERTIFICATE");
     files.write("token", "from-file\n");
@@ -66,7 +68,7 @@ TEST_CASE("certificates and tokens may be in files beside it") {
 }
 
 TEST_CASE("a user and a password, and a server that nobody verifies") {
-    const Files files;
+    const Directory files;
     const Access access = read_kubeconfig(files.write(
         "config", config("server: https://api\n    insecure-skip-tls-verify: true", "username: u\n    password: pw")));
     CHECK(access.authorization == "Basic dTpwdw==");
@@ -76,7 +78,7 @@ TEST_CASE("a user and a password, and a server that nobody verifies") {
 }
 
 TEST_CASE("a proxy is the one that the kubeconfig names, with its user and password") {
-    const Files files;
+    const Directory files;
     const auto proxy = [&](const std::string& url) {
         const auto found =
             read_kubeconfig(
@@ -91,7 +93,7 @@ TEST_CASE("a proxy is the one that the kubeconfig names, with its user and passw
 }
 
 TEST_CASE("a token that would be sent in clear text is a warning, and is not said") {
-    const Files files;
+    const Directory files;
     const auto warnings = [&](const std::string& user) {
         return read_kubeconfig(files.write("config", config("server: http://10.0.0.1:8080", user))).warnings;
     };
@@ -102,42 +104,41 @@ TEST_CASE("a token that would be sent in clear text is a warning, and is not sai
 }
 
 TEST_CASE("a cluster without authorities gets those of the caller") {
-    const Files files;
+    const Directory files;
     const std::string without = files.write("config", config("server: https://api:6443", "token: t"));
     CHECK(read_kubeconfig(without, "SYSTEM").tls.authorities == "SYSTEM");
     CHECK(read_kubeconfig(files.write("config", config(kCluster, "token: t")), "SYSTEM").tls.authorities == "CA\n");
 }
 
-TEST_CASE("what is no kubeconfig is refused with the place in it") {
-    const Files files;
-    const std::string path = "kubeconfig " + files.directory() + "/config: ";
-    CHECK_THAT(why_not(files, "a: [b"), Contains(path + "is not YAML: line "));
-    CHECK_THAT(why_not(files, "text"), Contains("expected a map"));
-    CHECK_THAT(why_not(files, "kind: Config"), Contains("current-context is not set"));
-    CHECK_THAT(why_not(files, "current-context: x"), Contains("contexts has no entry \"x\""));
-    CHECK_THAT(why_not(files, config("server: ftp://x", "token: t")), Contains("cluster: server \"ftp://x\""));
-    CHECK_THAT(why_not(files, config("server: https://x", "token: t")),
-               Contains("certificate-authority-data is missing"));
-    CHECK_THAT(why_not(files, config("server: https://x\n    certificate-authority-data: '*'", "token: t")),
-               Contains("certificate-authority-data is not base64"));
-    CHECK_THAT(why_not(files, config("server: [x]", "token: t")), Contains("server has the wrong type"));
-    const auto with_proxy = [](const std::string& url) {
-        return config(std::string(kCluster) + "\n    proxy-url: '" + url + "'", "token: t");
+TEST_CASE("what is no kubeconfig is refused with the place in it, and without what it hides") {
+    const Directory files;
+    const std::string path = "kubeconfig " + files.path() + "/config: ";
+    const auto cluster = [](const std::string& text) { return config(text, "token: t"); };
+    const auto proxy = [&](const std::string& url) {
+        return cluster(concat(kCluster, "\n    proxy-url: '", url, "'"));
     };
-    CHECK_THAT(why_not(files, with_proxy("https://u:hidden@p")),
-               Contains("proxy-url is not supported: expected http://HOST:PORT") && !Contains("hidden"));
-    CHECK_THAT(why_not(files, with_proxy("http://u:hidden%4@p")),
-               Contains("proxy-url has a '%'") && !Contains("hidden"));
-    CHECK_THAT(why_not(files, with_proxy("http://u:hidden@p:x")), Contains("proxy-url: server") && !Contains("hidden"));
-    CHECK_THAT(why_not(files, with_proxy("http://p/path")), Contains("proxy-url has a path"));
-    CHECK_THAT(why_not(files, config("server: http://x\n    proxy-url: http://p", "token: t")),
-               Contains("proxy-url is not supported for an http server"));
-    CHECK_THAT(why_not(files, config(kCluster, "exec: {command: aws}")),
-               Contains("exec is not supported") && Contains("use a token"));
-    CHECK_THAT(why_not(files, config(kCluster, "client-key-data: S0VZ")), Contains("client-certificate is missing"));
-    CHECK_THAT(why_not(files, config(kCluster, "tokenFile: none")),
-               Contains("tokenFile names") && Contains("missing on this node"));
-    CHECK_THAT(why_not(files, config(kCluster, "token: \"a\\r\\nX: y\"")), Contains("token has control characters"));
-    std::filesystem::remove(files.directory() + "/config");
-    CHECK_THROWS_WITH(read_kubeconfig(files.directory() + "/config"), Contains("is missing on this node"));
+    const std::pair<std::string, std::string> rows[] = {
+        {"a: [b", path + "is not YAML: line "},
+        {"text", "expected a map"},
+        {"kind: Config", "current-context is not set"},
+        {"current-context: x", "contexts has no entry \"x\""},
+        {cluster("server: ftp://x"), "cluster: server \"ftp://x\""},
+        {cluster("server: https://x"), "certificate-authority-data is missing"},
+        {cluster("server: https://x\n    certificate-authority-data: '*'"), "certificate-authority-data is not base64"},
+        {cluster("server: [x]"), "server has the wrong type"},
+        {proxy("https://u:hidden@p"), "proxy-url is not supported: expected http://HOST:PORT"},
+        {proxy("http://u:hidden%4@p"), "proxy-url has a '%'"},
+        {proxy("http://u:hidden@p:x"), "proxy-url: server"},
+        {proxy("http://p/path"), "proxy-url has a path"},
+        {cluster("server: http://x\n    proxy-url: http://p"), "proxy-url is not supported for an http server"},
+        {config(kCluster, "exec: {command: aws}"), "exec is not supported"},
+        {config(kCluster, "exec: {command: aws}"), "use a token"},
+        {config(kCluster, "client-key-data: S0VZ"), "client-certificate is missing"},
+        {config(kCluster, "tokenFile: none"), "tokenFile names"},
+        {config(kCluster, "tokenFile: none"), "missing on this node"},
+        {config(kCluster, "token: \"a\\r\\nX: y\""), "token has control characters"},
+    };
+    for (const auto& [text, why] : rows) CHECK_THAT(why_not(files, text), Contains(why) && !Contains("hidden"));
+    files.remove("config");
+    CHECK_THROWS_WITH(read_kubeconfig(files.file("config")), Contains("is missing on this node"));
 }

@@ -27,10 +27,7 @@ inline inventory::RdmaDevice rdma_device(const std::string& name, std::size_t pl
                        .physical_state = state == kernel::PortState::active ? "LinkUp" : "Polling",
                        .link_layer = "Ethernet",
                        .rate = "400 Gb/sec (4X NDR)",
-                       .lid = {},
-                       .sm_lid = {},
                        .net_device = net,
-                       .gids = {},
                        .most_gids = 256}},
             .files = {"uverbs0"}};
 }
@@ -39,13 +36,11 @@ inline inventory::NetDevice net_device(const std::string& name, std::size_t plac
     return {.place = place,
             .name = name,
             .ifindex = 7,
-            .kind = {},
             .hardware_address = "02:00:00:00:00:07",
             .mtu = 4200,
             .is_up = true,
             .has_carrier = true,
-            .speed = 400'000,
-            .master = {}};
+            .speed = 400'000};
 }
 
 /// NICs with a GPU behind the same switch. Every other VF of each NIC is in a pod of its own; one PF is without cable.
@@ -73,10 +68,8 @@ inline inventory::Inventory machine(unsigned nics, unsigned vfs) {
                                                              .link_width = 16,
                                                              .most_link_width = 16,
                                                              .path = path,
-                                                             .pf = {},
                                                              .vfs = vfs,
                                                              .most_vfs = 16},
-                               .parent = {},
                                .net = {net_device(name, 0)},
                                .rdma = {rdma_device(fmt::format("mlx5_{}", nic), 0, name,
                                                     nic == 1 ? kernel::PortState::down : kernel::PortState::active)}});
@@ -99,7 +92,6 @@ inline inventory::Inventory machine(unsigned nics, unsigned vfs) {
                                                                  .path = path,
                                                                  .pf = pf,
                                                                  .vf_number = vf},
-                                   .parent = {},
                                    .net = {net_device(net, place)},
                                    .rdma = {rdma_device(fmt::format("mlx5_{}", 8 + nic * vfs + vf), place, net)}});
             if (used)

@@ -6,13 +6,12 @@
 #include <rdmanet/json/reader.hpp>
 
 #include "support/concat.hpp"
+#include "support/directory.hpp"
 #include "support/names.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
 
 using namespace rdmanet;
 using Catch::Matchers::Contains;
@@ -32,25 +31,12 @@ state::Step step(std::string_view text) {
     return node_at("").read_step(json::Document::parse(text).root());
 }
 
-class StateDirectory {
-public:
-    StateDirectory() {
-        std::string pattern = (fs::temp_directory_path() / "rdmanet-ops-XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp");
-        path_ = pattern;
-    }
-    StateDirectory(const StateDirectory&) = delete;
-    StateDirectory& operator=(const StateDirectory&) = delete;
-    ~StateDirectory() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    [[nodiscard]] const std::string& path() const { return path_; }
-    [[nodiscard]] ops::StateReport report() const { return ops::read_state(path_); }
+struct StateDirectory : rdmanet::test::Directory {
+    [[nodiscard]] ops::StateReport report() const { return ops::read_state(path()); }
 
-    void save(const state::AttachmentRecord& record) const { node_at(path_).records().save(record); }
+    void save(const state::AttachmentRecord& record) const { node_at(path()).records().save(record); }
     void lease(const state::AttachmentRecord& record) const {
-        ipam::SqliteStore store({.state_directory = path_, .known_leases = {}});
+        ipam::SqliteStore store({.state_directory = path()});
         ipam::Owner owner{.key = {record.key.network, record.key.container_id, record.key.ifname},
                           .pod_namespace = record.pod.pod_namespace,
                           .pod_name = record.pod.name,
@@ -63,9 +49,6 @@ public:
                               .cooldown = std::chrono::seconds(0)}},
                             base::Deadline::in(std::chrono::seconds(10)));
     }
-
-private:
-    std::string path_;
 };
 
 state::AttachmentRecord record() {
@@ -119,7 +102,7 @@ TEST_CASE("a node without state is reported, and nothing is created") {
     CHECK(fs::is_empty(state.path()));
 }
 
-TEST_CASE("the report names who holds a device") {
+TEST_CASE("the report names who holds a device, and an IPoIB child has its parent's RDMA device in both tables") {
     const StateDirectory state;
     auto vf = record();
     vf.attach = "sriov";
@@ -127,6 +110,14 @@ TEST_CASE("the report names who holds a device") {
     state.save(vf);
     CHECK_THAT(ops::to_table(state.report()), Contains("net1        sriov  0000:3b:00.2"));
     CHECK_THAT(ops::to_json(state.report()), Contains(R"("device": "0000:3b:00.2")"));
+    state::AttachmentRecord child = record();
+    child.attach = "ipoib";
+    child.rdma_device.clear();
+    state.save(child);
+    ops::StateReport report = state.report();
+    report.rdma = {{{.device = "ib1p0", .port = 1, .trouble = ""}}};
+    CHECK_THAT(ops::to_table(report), Contains("net1        ipoib  ens1f0  ib1p0/1  roce ") &&
+                                          Contains("\nib1p0/1  -      -      ml/train-0 "));
 }
 
 TEST_CASE("a duplicate address is reported with its GIDs") {
@@ -166,7 +157,8 @@ TEST_CASE("the report as JSON") {
     CHECK(document.root().at("unreadable").elements().empty());
 }
 
-TEST_CASE("the report as tables") {
+TEST_CASE("the report as tables, also of attachments that are only prepared, have only addresses, or are outside "
+          "Kubernetes") {
     const StateDirectory state;
     state.save(record());
     state.lease(record());
@@ -175,6 +167,15 @@ TEST_CASE("the report as tables") {
                                "10.1.2.3/24,fd00::3/64  2023-11-14T22:13:20Z\n"));
     CHECK_THAT(table, Contains("10.1.2.3/24  blue   roce     ml/train-0  0123456789abc  net1       "
                                "2023-11-14T22:13:20Z\n"));
+    state::AttachmentRecord bare;
+    bare.key = {.network = "n", .container_id = "c", .ifname = "eth0"};
+    bare.attach = "ipam";
+    const StateDirectory other;
+    other.save(bare);
+    CHECK_THAT(ops::to_table(other.report()),
+               Contains("eth0        ipam  -       -     n        -    c          prepared  -          "));
+    const json::Document document = json::Document::parse(ops::to_json(other.report()));
+    CHECK(document.root().at("attachments").elements().at(0).at("parent").string().empty());
 }
 
 TEST_CASE("the tables have GID indexes, and what the kernel does not show") {
@@ -186,37 +187,13 @@ TEST_CASE("the tables have GID indexes, and what the kernel does not show") {
         ops::to_table(report),
         Contains("mlx5_0/1  host   uverbs0,rdma_cm  ml/train-0  0123456789abc  net1       10.1.2.3  7 (RoCE v2)\n") &&
             Contains("net1       fd00::3   4 (RoCE v1), 5 (RoCE v2)\n"));
-    report.rdma = {{{.device = "mlx5_0", .port = 0, .files = {}, .gids = {}, .trouble = "no way in"}}};
+    report.rdma = {{{.device = "mlx5_0", .port = 0, .trouble = "no way in"}}};
     CHECK_THAT(ops::to_table(report),
                Contains("mlx5_0  -      -      ml/train-0  0123456789abc  net1       10.1.2.3  -\n") &&
                    Contains(": no way in\n"));
     CHECK_THAT(line_with("no way in", ops::to_table(report)), Names("net1", "recorded"));
     report.rdma = {{}};
     CHECK_THAT(ops::to_table(report), !Contains("GID INDEX"));
-}
-
-TEST_CASE("the tables show attachments that are only prepared, have only addresses, or are outside Kubernetes") {
-    const StateDirectory state;
-    state::AttachmentRecord bare;
-    bare.key = {.network = "n", .container_id = "c", .ifname = "eth0"};
-    bare.attach = "ipam";
-    state.save(bare);
-    CHECK_THAT(ops::to_table(state.report()),
-               Contains("eth0        ipam  -       -     n        -    c          prepared  -          "));
-    const json::Document document = json::Document::parse(ops::to_json(state.report()));
-    CHECK(document.root().at("attachments").elements().at(0).at("parent").string().empty());
-}
-
-TEST_CASE("an IPoIB child has its parent's RDMA device in both tables") {
-    const StateDirectory state;
-    state::AttachmentRecord child = record();
-    child.attach = "ipoib";
-    child.rdma_device.clear();
-    state.save(child);
-    ops::StateReport report = state.report();
-    report.rdma = {{{.device = "ib1p0", .port = 1, .files = {}, .gids = {}, .trouble = ""}}};
-    CHECK_THAT(ops::to_table(report), Contains("net1        ipoib  ens1f0  ib1p0/1  roce ") &&
-                                          Contains("\nib1p0/1  -      -      ml/train-0 "));
 }
 
 TEST_CASE("unreadable parts are reported beside the readable ones") {

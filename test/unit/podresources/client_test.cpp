@@ -5,6 +5,7 @@
 
 #include <rdmanet/base/unique_fd.hpp>
 
+#include "support/directory.hpp"
 #include "support/kubelet.hpp"
 
 #include <catch2/catch.hpp>
@@ -23,23 +24,8 @@ using Catch::Contains;
 
 namespace {
 
-namespace fs = std::filesystem;
-
-class Folder {
-public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "podresources-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() { fs::remove_all(path_); }
-
-    [[nodiscard]] std::string socket() const { return path_ + "/kubelet.sock"; }
-
-private:
-    std::string path_;
+struct Folder : rdmanet::test::Directory {
+    [[nodiscard]] std::string socket() const { return file("kubelet.sock"); }
 };
 
 base::UniqueFd bound_to(const std::string& path) {
@@ -109,7 +95,7 @@ TEST_CASE("a kubelet that is not there, or says nothing, is an error before the 
                           Contains("no answer in time"));
     }
 
-    fs::remove(folder.socket());
+    folder.remove("kubelet.sock");
     const base::UniqueFd listener = bound_to(folder.socket());
     CHECK_THROWS_WITH(list_pods(folder.socket(), soon()), Contains("connection refused"));
     REQUIRE(::listen(listener.get(), 1) == 0);

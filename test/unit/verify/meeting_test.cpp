@@ -1,19 +1,14 @@
 #include "support/loopback.hpp"
+#include "support/without_socket.hpp"
 
 #include <rdmanet/verify/meeting.hpp>
 
 #include <catch2/catch.hpp>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,25 +57,6 @@ private:
     std::thread thread_;
 };
 
-/// Runs `act` in a thread for which the kernel has no IPv6, as with ipv6.disable=1.
-template <class Act>
-void without_ipv6(Act act) {
-    std::array filter{sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 3),
-                      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
-                      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
-                      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
-                      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    const sock_fprog program{.len = filter.size(), .filter = filter.data()};
-    bool is_set = false;
-    std::thread([&] {
-        is_set = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-                 ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-        if (is_set) act();
-    }).join();
-    REQUIRE(is_set);
-}
-
 } // namespace
 
 TEST_CASE("a client with the token is accepted, whoever came before") {
@@ -88,17 +64,11 @@ TEST_CASE("a client with the token is accepted, whoever came before") {
     CHECK_THROWS_WITH(meet(server.peer(), "secreT", long_from_now()), Contains("the token is not the server's"));
     CHECK_THROWS_WITH(meet(server.peer(), "", long_from_now()), Contains("--server"));
     (void)test::connect_to(server.peer().port); // and is gone
-    {
+    for (const std::string& text : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(20000, 'x')}) {
         const base::UniqueFd stranger = test::connect_to(server.peer().port);
-        test::send_all(stranger.get(), "GET / HTTP/1.1\r\n\r\n");
+        test::send_all(stranger.get(), text);
         char answer = 0;
         CHECK(::read(stranger.get(), &answer, 1) <= 0); // it is not a client
-    }
-    {
-        const base::UniqueFd stranger = test::connect_to(server.peer().port);
-        test::send_all(stranger.get(), std::string(20000, 'x'));
-        char answer = 0;
-        CHECK(::read(stranger.get(), &answer, 1) <= 0);
     }
     {
         const base::UniqueFd stranger = test::connect_to(server.peer().port);
@@ -132,13 +102,13 @@ TEST_CASE("a server is found by its name") {
 
 TEST_CASE("an address of a family that the kernel lacks is one that does not answer") {
     std::string said;
-    without_ipv6([&] {
+    REQUIRE(test::run_without_socket(0, AF_INET6, EAFNOSUPPORT, [&] {
         try {
             (void)meet({.host = "::1", .port = 1}, "secret", long_from_now());
         } catch (const base::Error& error) {
             said = error.what();
         }
-    });
+    }));
     CHECK_THAT(said, Contains("connect to [::1]:1: open a TCP socket: address family not supported") &&
                          Contains("`rdmanet verify --server"));
 }
