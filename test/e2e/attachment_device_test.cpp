@@ -29,26 +29,29 @@ PluginCall device_call(const Pod& pod, const std::string& members) {
     return call_for(pod, concat("'attach':'host-device',", members));
 }
 
-/// Makes a call with the prevResult of Debian's host-device plugin, which runs in the call's environment.
-PluginCall of_debians_host_device(PluginCall call, const std::string& device) {
-    call.program = "/usr/lib/cni/host-device";
-    call.config =
-        json_text(concat("{'cniVersion':'1.0.0','name':'net','type':'host-device','pciBusID':'", device, "'}"));
-    return call;
-}
-
 } // namespace
 
-TEST_CASE("a whole function moves into the pod with its RDMA device, whichever key names it", "[device]") {
+TEST_CASE("a whole function moves into the pod with its RDMA device, whichever key names it, also from a dead pod",
+          "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;
     const std::string address = fs::read_symlink(concat("/sys/class/net/", stage.spare, "/device")).filename();
     const std::string path = fs::canonical(concat("/sys/class/net/", stage.spare, "/device"));
-    for (const std::string& name :
-         {concat("'device':'", stage.spare, '\''), std::string("'hwaddr':'02:52:01:00:00:00'"),
-          concat("'kernelpath':'", path, '\''), concat("'deviceID':'", address, '\'')}) {
+    const std::string device = concat("'device':'", stage.spare, '\'');
+    const std::string hwaddr = "'hwaddr':'02:52:01:00:00:00'";
+    shell(concat("ip link property add dev ", stage.spare, " altname sparename"));
+    const UnchangedNode node;
+    for (const std::string& name : {device, std::string("'device':'sparename'"), hwaddr,
+                                    concat("'kernelpath':'", path, '\''), concat("'deviceID':'", address, '\'')}) {
         INFO(name);
-        const PluginCall call = device_call(stage.pod, concat(name, ",'rdma':true,'mtu':1400,", ipam("10.94.0.0/24")));
+        const std::string members =
+            concat(name, ",'rdma':true,'mtu':1400,'mac':'02:00:00:00:00:77',", ipam("10.94.0.0/24"));
+        const PluginCall call = device_call(stage.pod, members);
+        {
+            const Pod other("other");
+            (void)add(of(device_call(other, members), "other"));
+            CHECK_THAT(refusal(call), Names("code 102", "container \"other\""));
+        }
         const std::string result = add(call);
         CHECK(value(result, "interfaces.0.pciID") == address);
         CHECK(value(result, "interfaces.0.mtu") == "1400");
@@ -56,77 +59,29 @@ TEST_CASE("a whole function moves into the pod with its RDMA device, whichever k
         CHECK_FALSE(succeeds(concat("ip link show ", stage.spare)));
         CHECK(check(call, result) == "");
         CHECK(del(call) == "");
-        CHECK(stage.node.difference() == "");
-    }
-}
-
-TEST_CASE("a whole function in a pod is found by its host name, and reclaimed if the pod is dead", "[device]") {
-    NEEDS_VFS();
-    const DeviceStage stage;
-    shell(concat("ip link property add dev ", stage.spare, " altname sparename"));
-    const UnchangedNode node;
-    for (const std::string& name : {concat("'device':'", stage.spare, '\''), std::string("'device':'sparename'"),
-                                    std::string("'hwaddr':'02:52:01:00:00:00'")}) {
-        INFO(name);
-        const std::string members = concat(name, ",'mac':'02:00:00:00:00:77','rdma':true");
-        const PluginCall call = device_call(stage.pod, members);
-        {
-            const Pod other("other");
-            add(of(device_call(other, members), "other"));
-            CHECK_THAT(refusal(call), Names("code 102", "container \"other\""));
-        }
-        add(call);
-        CHECK_FALSE(succeeds(concat("ip link show ", stage.spare)));
-        CHECK(del(call) == "");
         CHECK(node.difference() == "");
     }
-    shell(concat("ip link property del dev ", stage.spare, " altname sparename"));
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("keys that name a device must name the same device", "[device]") {
-    NEEDS_VFS();
-    const DeviceStage stage;
-    const std::string address = fs::read_symlink(concat("/sys/class/net/", stage.spare, "/device")).filename();
     const auto chosen = [&](const std::string& name, const std::string& id) { // Multus writes it so
         return device_call(stage.pod, concat(name, ",'deviceID':'", id, "','pciBusID':'", id, "'"));
     };
-    const std::string device = concat("'device':'", stage.spare, "'");
-    for (const std::string& name : {device, std::string("'hwaddr':'02:52:01:00:00:00'")})
+    for (const std::string& name : {device, hwaddr})
         CHECK_THAT(refusal(chosen(name, stage.vfs.vf(0))), Names("code 7", address, stage.vfs.vf(0)));
-    for (const std::string& id : {address, std::string("0")}) { // "0" comes from a plugin for shared devices
-        const PluginCall call = chosen(device, id);
+    // "0" comes from a plugin for shared devices. A configuration of the host-device plugin has no "attach".
+    for (const PluginCall& call : {chosen(device, "0"), call_for(stage.pod, device)}) {
         CHECK(value(add(call), "interfaces.0.pciID") == address);
+        CHECK_THAT(stage.pod.run("rdma link"), Contains("netdev net1"));
         CHECK(del(call) == "");
     }
-    CHECK(stage.node.difference() == "");
+    CHECK(node.difference() == "");
+    shell(concat("ip link property del dev ", stage.spare, " altname sparename"));
 }
 
-TEST_CASE("a configuration of the host-device plugin works without the key attach", "[device]") {
+TEST_CASE("a device that the node needs is refused", "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;
-    const PluginCall call = call_for(stage.pod, concat("'device':'", stage.spare, '\''));
-    (void)add(call);
-    CHECK_THAT(stage.pod.run("rdma link"), Contains("netdev net1"));
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("a device that the node needs, or that does not exist, is refused", "[device]") {
-    NEEDS_VFS();
-    const DeviceStage stage;
-    const VethParent veth("par0");
-    const UnchangedNode node;
     const auto refused = [&](const std::string& name) {
         return refusal(device_call(stage.pod, concat("'device':'", name, '\'')));
     };
-    CHECK_THAT(refused("absent0"), Contains("code 102: device \"absent0\" "));
-    CHECK_THAT(refusal(device_call(stage.pod, "'device':'par0','rdma':true")),
-               Names("code 103", "par0", "virtual", "RDMA"));
-    CHECK_THAT(refusal(device_call(stage.pod, "'hwaddr':'02:00:00:00:00:99'")),
-               Names("code 102", "hwaddr", "02:00:00:00:00:99"));
-    CHECK_THAT(refusal(call_for(stage.pod, "'attach':'host-device'")),
-               Names("code 7", "deviceID", "hwaddr", "kernelpath"));
     CHECK_THAT(refused(stage.vfs.pf()), Names("code 102", "1 VF..."));
     shell(concat("ip link add br0 type bridge && ip link set ", stage.spare, " master br0"));
     CHECK_THAT(refused(stage.spare), Names("br0"));
@@ -141,7 +96,7 @@ TEST_CASE("a device that the node needs, or that does not exist, is refused", "[
     shell(concat("ip -6 route add default dev ", stage.spare));
     CHECK_THAT(refused(stage.spare), Contains(needed));
     shell(concat("ip -6 route del default dev ", stage.spare));
-    CHECK(node.difference() == "");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("the RDMA device follows the interface of an earlier plugin, and returns to the host before it",
@@ -150,10 +105,25 @@ TEST_CASE("the RDMA device follows the interface of an earlier plugin, and retur
     NEEDS(fs::exists("/usr/lib/cni/host-device"), "Debian's host-device plugin");
     const DeviceStage stage;
     PluginCall call = call_for(stage.pod, "'attach':'rdma'", "1.0.0");
-    const PluginCall first = of_debians_host_device(call, stage.vfs.vf(0));
+    CHECK_THAT(refusal(call), Names("code 7", "prevResult", "missing"));
+    const std::string elsewhere = "{\"cniVersion\":\"1.0.0\",\"interfaces\":[{\"name\":\"eth9\"}]}";
+    CHECK_THAT(refusal(after(call, elsewhere)), Names("net1", "is not in /run/netns/pod"));
+    stage.pod.run("ip link add net1 type veth peer name other");
+    CHECK_THAT(refusal(after(call, elsewhere)), Names("net1", "PCI"));
+    stage.pod.run("ip link delete net1");
+    CHECK(del(call) == "");
+
+    // Two entries of rdmanet work in one list: one gives the earlier plugin its addresses, one moves the RDMA device.
+    PluginCall first = call;
+    first.program = "/usr/lib/cni/host-device";
+    first.path = fs::path(binary()).parent_path();
+    first.config = json_text(concat("{'cniVersion':'1.0.0','name':'net','type':'host-device','pciBusID':'",
+                                    stage.vfs.vf(0), "',", ipam("10.102.0.0/24"), '}'));
     const std::string earlier = add(first);
+    CHECK(addresses(earlier) == "10.102.0.1/24");
     call = after(call, earlier);
     const std::string result = add(call);
+    CHECK(addresses(result) == "10.102.0.1/24");
     CHECK(value(result, "interfaces.0.name") == value(earlier, "interfaces.0.name"));
     CHECK(value(result, "interfaces.0.mac") == value(earlier, "interfaces.0.mac"));
     CHECK_THAT(stage.pod.run("rdma link"),
@@ -161,43 +131,9 @@ TEST_CASE("the RDMA device follows the interface of an earlier plugin, and retur
     CHECK(outcome(after(call, result), "CHECK") == "");
     CHECK(del(call) == "");
     CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(0))));
-    CHECK(outcome(first, "DEL") == "");
-    shell(concat("ip link set ", stage.vfs.netdev(0), " alias ''")); // the other plugin leaves its alias
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("two rdmanet entries in one list work together: one for addresses, one for RDMA", "[device][rdma]") {
-    NEEDS_VFS();
-    NEEDS(fs::exists("/usr/lib/cni/host-device"), "Debian's host-device plugin");
-    const DeviceStage stage;
-    PluginCall first = of_debians_host_device(call_for(stage.pod, "", "1.0.0"), stage.vfs.vf(0));
-    first.config = json_text(concat("{'cniVersion':'1.0.0','name':'net','type':'host-device','pciBusID':'",
-                                    stage.vfs.vf(0), "',", ipam("10.102.0.0/24"), '}'));
-    first.path = fs::path(binary()).parent_path();
-    const std::string earlier = add(first);
-    CHECK(addresses(earlier) == "10.102.0.1/24");
-    const PluginCall second = after(call_for(stage.pod, "'attach':'rdma'", "1.0.0"), earlier);
-    const std::string result = add(second);
-    CHECK(addresses(result) == "10.102.0.1/24");
-    CHECK(del(second) == "");
     CHECK_THAT(shell(concat(binary(), " state --json")), Contains("10.102.0.1"));
     CHECK(outcome(first, "DEL") == "");
-    shell(concat("ip link set ", stage.vfs.netdev(0), " alias ''"));
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("impossible requests to move only an RDMA device are refused", "[device][rdma]") {
-    NEEDS_VFS();
-    const DeviceStage stage;
-    const PluginCall call = call_for(stage.pod, "'attach':'rdma'", "1.0.0");
-    CHECK_THAT(refusal(call), Names("code 7", "prevResult", "missing"));
-    const std::string elsewhere = "{\"cniVersion\":\"1.0.0\",\"interfaces\":[{\"name\":\"eth9\"}]}";
-    CHECK_THAT(refusal(after(call, elsewhere)), Names("net1", "is not in /run/netns/pod"));
-    stage.pod.run("ip link add net1 type veth peer name other");
-    CHECK_THAT(refusal(after(call, elsewhere)), Names("net1", "PCI"));
-    stage.pod.run("ip link delete net1");
-    CHECK_THAT(refusal(call_for(stage.pod, "'attach':'rdma','mtu':1400")), Names("code 2", "mtu", "1400"));
-    CHECK(del(call) == "");
+    shell(concat("ip link set ", stage.vfs.netdev(0), " alias ''")); // the other plugin leaves its alias
     CHECK(stage.node.difference() == "");
 }
 

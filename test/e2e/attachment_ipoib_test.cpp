@@ -30,11 +30,13 @@ PluginCall ipoib_call(const Pod& pod, const std::string& parent, const std::stri
 
 } // namespace
 
-TEST_CASE("pods on IPoIB children of two cards reach each other in their partition", "[ipoib][core]") {
+TEST_CASE("pods on IPoIB children of two cards reach each other in their partition, and wrong parents are refused",
+          "[ipoib][core]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     const Pod one("one");
     const Pod other("other");
+    const VethParent veth("par0");
     const UnchangedNode node;
     const PluginCall first =
         ipoib_call(one, infiniband.parent(0), concat("'pkey':'0x8001','rdma':true,", ipam("10.96.0.0/24")));
@@ -51,6 +53,13 @@ TEST_CASE("pods on IPoIB children of two cards reach each other in their partiti
     CHECK_THAT(check(with(first, "'mode':'connected'"), result), Contains("code 107") && Contains("mode datagram"));
     CHECK(del(first) == "");
     CHECK(del(second) == "");
+    shell(concat("ip link add link ", infiniband.parent(0), " name child0 type ipoib pkey 0x8002 && ",
+                 "ip link set child0 up"));
+    const auto refused = [&](const std::string& members) { return refusal(call_for(one, members)); };
+    CHECK_THAT(refused("'attach':'ipoib','master':'par0'"), Names("code 102", "par0", "ipoib"));
+    CHECK_THAT(refused("'attach':'ipoib','master':'child0'"), Names("code 102", "child0", "IPoIB child"));
+    CHECK_THAT(refused(concat("'master':'", infiniband.parent(0), '\'')), Contains("set \"attach\": \"ipoib\""));
+    shell("ip link delete child0");
     CHECK(node.difference() == "");
 }
 
@@ -126,65 +135,17 @@ TEST_CASE("an IPoIB child has the mode and the MTU of its network, not of its pa
     CHECK_THAT(refused("'mode':'datagram','mtu':4093"), Names("above 4092", "ipoib"));
     shell(concat("echo datagram >/sys/class/net/", parent, "/mode"));
     CHECK(node.difference() == "");
-}
 
-TEST_CASE("DEL removes an IPoIB child that the kernel returned to the host", "[ipoib][del]") {
-    NEEDS(OtherNic::possible(), "an InfiniBand card");
-    const InfinibandNode infiniband;
-    const UnchangedNode node;
-    {
-        Pod pod("pod");
-        const PluginCall call = ipoib_call(pod, infiniband.parent(0), ipam("10.97.0.0/24"));
-        (void)add(call);
-        pod.destroy();
-        CHECK(del(call) == "");
-    }
-    CHECK(node.difference() == "");
-    {
-        Pod pod("pod");
-        (void)add(ipoib_call(pod, infiniband.parent(0), ipam("10.97.0.0/24")));
-        pod.destroy();
-        CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
-    }
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("an IPoIB child is recognised although it has its parent's index in its own namespace", "[ipoib][del]") {
-    NEEDS(OtherNic::possible(), "an InfiniBand card");
-    const InfinibandNode infiniband;
-    const Pod pod("pod");
-    const UnchangedNode node;
-    const std::string index = shell(concat("tr -d '\\n' </sys/class/net/", infiniband.parent(0), "/ifindex"));
-    const auto indexes_to_use = std::stoi(index) - 2; // 1 is the loopback's
-    pod.run(concat("sh -c 'for i in $(seq ", indexes_to_use,
-                   "); do echo link add gone0 type dummy; echo link delete gone0; done | ip -batch -'"));
-    const PluginCall call = ipoib_call(pod, infiniband.parent(0), ipam("10.105.0.0/24"));
+    // The kernel gives this child its parent's index, in its own namespace. 1 is the loopback's.
+    const std::string index = shell(concat("tr -d '\\n' </sys/class/net/", parent, "/ifindex"));
+    const Pod numbered("numbered");
+    numbered.run(concat("sh -c 'for i in $(seq ", std::stoi(index) - 2,
+                        "); do echo link add gone0 type dummy; echo link delete gone0; done | ip -batch -'"));
+    const PluginCall call = ipoib_call(numbered, parent, ipam("10.98.0.0/24"));
     const std::string result = add(call);
-    CHECK_THAT(pod.run("ip -o link show net1"), StartsWith(concat(index, ": net1: ")));
+    CHECK_THAT(numbered.run("ip -o link show net1"), StartsWith(concat(index, ": net1: ")));
     CHECK(check(call, result) == "");
     CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("wrong parents and impossible settings of an IPoIB child are refused", "[ipoib]") {
-    NEEDS(OtherNic::possible() && kernel_has("macvlan"), "an InfiniBand card, and macvlan");
-    const InfinibandNode infiniband;
-    const VethParent veth("par0");
-    const Pod pod("pod");
-    const UnchangedNode node;
-    shell(concat("ip link add link ", infiniband.parent(0),
-                 " name child0 type ipoib pkey 0x8002 && ip link set child0 up"));
-    const auto refused = [&](const std::string& members) { return refusal(call_for(pod, members)); };
-    CHECK_THAT(refused("'attach':'ipoib','master':'par0'"), Names("code 102", "par0", "ipoib"));
-    CHECK_THAT(refused("'attach':'ipoib','master':'child0'"), Names("code 102", "child0", "IPoIB child"));
-    CHECK_THAT(refused(concat("'master':'", infiniband.parent(0), '\'')), Contains("set \"attach\": \"ipoib\""));
-    const std::string parent = concat("'attach':'ipoib','master':'", infiniband.parent(0), "',");
-    for (const std::string pkey : {"0", "'0x8000'", "'0x10000'", "'x'", "65536"})
-        CHECK_THAT(refused(concat(parent, "'pkey':", pkey)), Contains("code 7: pkey: expected "));
-    CHECK_THAT(refused(concat(parent, "'mac':'02:00:00:00:00:01'")), Contains("code 2: mac: "));
-    CHECK_THAT(refused(concat(parent, "'mode':'bridge'")), Names("mode", "datagram", "connected"));
-    shell("ip link delete child0");
-    CHECK(node.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -31,7 +31,7 @@ private:
 
 } // namespace
 
-TEST_CASE("a VF moves into the pod with its RDMA device, and returns as it was", "[sriov][core]") {
+TEST_CASE("a VF moves into the pod with its RDMA device, and returns as it was", "[sriov][core][vf-settings]") {
     NEEDS_VFS();
     const VfNode vfs;
     // DEL restores what the administrator set, including the tag's protocol and the lower rate limit.
@@ -66,37 +66,22 @@ TEST_CASE("a VF moves into the pod with its RDMA device, and returns as it was",
     CHECK(del(call) == "");
 }
 
-TEST_CASE("a VF without configured settings keeps the administrator's", "[sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs;
-    shell(concat("ip link set ", vfs.pf(), " vf 0 vlan 7 mac 02:00:00:00:00:77 spoofchk on && ip link set ",
-                 vfs.netdev(0), " up && ip link property add dev ", vfs.netdev(0), " altname uplink-zero"));
-    wait_until_up(vfs.netdev(0));
-    const Pod pod("pod");
-    const UnchangedNode node;
-    const PluginCall call = vf_call(vfs, pod, 0);
-    const std::string result = add(call);
-    CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:77");
-    CHECK_THAT(vfs.settings(0), Contains("vlan 7") && Contains("spoof checking on"));
-    CHECK_THAT(pod.run("ip link show net1"), Contains("altname uplink-zero"));
-    CHECK(check(call, result) == "");
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("two pods on VFs reach each other, each with the MAC that its pod requests", "[sriov]") {
+TEST_CASE("two pods on VFs reach each other, each with the MAC that it requests, and neither gets the other's VF",
+          "[sriov]") {
     NEEDS_VFS();
     const VfNode vfs;
     const Pod one("one");
     const Pod other("other");
     const std::string far_pf = rdma_parent(1); // at the other end of the wire
     const UnchangedNode node;
-    const PluginCall first = vf_call(
+    PluginCall first = vf_call(
         vfs, one, 0,
         concat("'capabilities':{'mac':true},'runtimeConfig':{'mac':'02:00:00:00:00:41'},", ipam("10.91.0.0/24")));
+    first.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=ml;K8S_POD_NAME=worker-0;K8S_POD_UID=u";
     PluginCall second = of(vf_call(vfs, other, 1, ipam("10.91.0.0/24")), "c2");
     second.args = "IgnoreUnknown=1;MAC=02:00:00:00:00:42";
-    CHECK(value(add(first), "interfaces.0.mac") == "02:00:00:00:00:41");
+    const std::string result = add(first);
+    CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:41");
     CHECK(value(add(second), "interfaces.0.mac") == "02:00:00:00:00:42");
     CHECK(mac_of(one) == "02:00:00:00:00:41");
     CHECK(mac_of(other) == "02:00:00:00:00:42");
@@ -104,6 +89,10 @@ TEST_CASE("two pods on VFs reach each other, each with the MAC that its pod requ
     CHECK_THAT(vfs.settings(1), Contains("02:00:00:00:00:42"));
     CHECK(one.succeeds("ping -c 1 -W 2 10.91.0.2"));
     CHECK(del(second) == "");
+    const PluginCall thief = of(vf_call(vfs, other, 0), "c2");
+    CHECK_THAT(refusal(thief), Names("belongs to another", vfs.vf(0), "ml/worker-0", "c1"));
+    CHECK(del(thief) == "");
+    CHECK(check(first, result) == "");
     {
         const LoneVf far(far_pf);
         PluginCall third = of(call_for(other, concat("'deviceID':'", far.address(), "',", ipam("10.91.0.0/24"))), "c3");
@@ -112,21 +101,25 @@ TEST_CASE("two pods on VFs reach each other, each with the MAC that its pod requ
         CHECK(del(third) == "");
     }
     CHECK(del(first) == "");
-    CHECK(del(second) == "");
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the pod's interface name may be the VF's alternative name, or another interface's name on the host",
-          "[sriov]") {
+TEST_CASE("a VF keeps the administrator's settings and names, whichever name it has in the pod", "[sriov]") {
     NEEDS_VFS();
     const VfNode vfs;
-    shell(concat("ip link property add dev ", vfs.netdev(0), " altname net1"));
+    shell(concat("ip link set ", vfs.pf(), " vf 0 vlan 7 mac 02:00:00:00:00:77 spoofchk on && ip link set ",
+                 vfs.netdev(0), " up && ip link property add dev ", vfs.netdev(0),
+                 " altname uplink-zero altname net1"));
+    wait_until_up(vfs.netdev(0));
     const VethParent taken("net2");
     const Pod pod("pod");
     const UnchangedNode node;
     PluginCall call = vf_call(vfs, pod, 0);
-    (void)add(call);
-    CHECK_THAT(pod.run("ip link show net1"), !Contains("altname"));
+    const std::string result = add(call);
+    CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:77");
+    CHECK_THAT(vfs.settings(0), Contains("vlan 7") && Contains("spoof checking on"));
+    CHECK_THAT(pod.run("ip link show net1"), Contains("altname uplink-zero") && !Contains("altname net1"));
+    CHECK(check(call, result) == "");
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
     call.ifname = "net2"; // the VF returns to the host with this name
@@ -141,41 +134,28 @@ TEST_CASE("the pod's interface name may be the VF's alternative name, or another
     (void)add(call);
     shell("ip link property add dev net2 altname net1");
     CHECK(del(call) == "");
-    CHECK_THAT(shell(concat("ip link show dev ", vfs.netdev(0))), !Contains("altname"));
+    CHECK_THAT(shell(concat("ip link show dev ", vfs.netdev(0))), !Contains("altname net1"));
     CHECK_THAT(shell("ip link show dev net1"), Contains("net2"));
     shell(concat("ip link property del dev net2 altname net1 && ip link property add dev ", vfs.netdev(0),
                  " altname net1"));
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a VF of a living pod is refused to another pod, and the error names its owner", "[sriov]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const Pod other("other");
-    const UnchangedNode node;
-    PluginCall first = vf_call(stage.vfs, stage.pod, 0);
-    first.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=ml;K8S_POD_NAME=worker-0;K8S_POD_UID=u";
-    const std::string result = add(first);
-    const PluginCall second = of(vf_call(stage.vfs, other, 0), "c2");
-    CHECK_THAT(refusal(second), Names("belongs to another", stage.vfs.vf(0), "ml/worker-0", "c1"));
-    CHECK(del(second) == "");
-    CHECK(check(first, result) == "");
-    CHECK(del(first) == "");
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("in shared mode a VF's RDMA device stays on the host, and `rdma: true` is refused with the fix",
-          "[sriov][rdma]") {
+TEST_CASE("in shared mode a VF's RDMA device stays on the host, where CHECK finds its port, and isolation is refused",
+          "[sriov][rdma][port]") {
     NEEDS_VFS();
     const VfNode vfs("shared");
     const Pod pod("pod");
     const UnchangedNode node;
-    const PluginCall call = vf_call(vfs, pod, 0, concat("'rdma':true,", ipam("10.93.0.0/24")));
+    const PluginCall call = vf_call(vfs, pod, 0, concat("'rdma':{'onInactivePort':'refuse'},", ipam("10.93.0.0/24")));
     const std::string result = add(call);
     CHECK(check(call, result) == "");
     CHECK(succeeds(concat("rdma dev show ", vfs.rdma(0))));
     CHECK(succeeds(concat("grep -rqs 0000:0000:0000:0000:0000:ffff:0a5d:0001 /sys/class/infiniband/", vfs.rdma(0),
                           "/ports/1/gids")));
+    const std::string cable = concat(" >/sys/kernel/debug/simrnic/", vfs.pf(), "/cable");
+    CHECK_THAT(check_between(call, result, "echo 0" + cable, "echo 1" + cable),
+               Names("code 107", "port 1", vfs.rdma(0), "not active", "state down"));
     CHECK(del(call) == "");
     for (const std::string asks : {"'rdma':{'isolation':true}", "'rdma':{'mode':'exclusive'}", "'rdmaIsolation':true"})
         CHECK_THAT(refusal(vf_call(vfs, pod, 0, asks)),
@@ -183,63 +163,41 @@ TEST_CASE("in shared mode a VF's RDMA device stays on the host, and `rdma: true`
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("devices that are not attachable VFs are refused before anything changes", "[sriov]") {
+TEST_CASE(
+    "the device-info file gets the VF and its RDMA device beside its earlier contents, and no other pod's is written",
+    "[sriov][device-info]") {
     NEEDS_VFS();
     const VfStage stage;
-    const auto with_device = [&](const std::string& address) {
-        return refusal(call_for(stage.pod, concat("'attach':'sriov','deviceID':'", address, '\'')));
-    };
-    CHECK_THAT(with_device("ffff:00:00.0"), Names("code 102", "ffff:00:00.0"));
-    CHECK_THAT(with_device("0001:00:00.0"), Names("0001:00:00.0", "VF"));
-    CHECK_THAT(with_device("mlx5_core.sf.4"), Names("code 7", "deviceID", "PCI", "VF"));
-    CHECK_THAT(refusal(call_for(stage.pod, "'attach':'sriov'")), Names("code 7", "deviceID", "missing"));
-    CHECK_THAT(refusal(call_for(stage.pod, "'vlan':100")), Contains("k8s.v1.cni.cncf.io/resourceName"));
-    CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0, "'rdma':{'mode':'shared'}")),
-               Names("code 103", "exclusive", "net", "shared"));
-    CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0, "'guid':'02:00:00:00:00:00:00:99'")),
-               Names("code 2", "guid", stage.vfs.vf(0), "Ethernet"));
-    CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0, "'mtu':9000")),
-               Names("mtu", "9000", "MTU 1500", "PF", stage.vfs.pf()));
-    CHECK(outcome(call_for(stage.pod, "'attach':'sriov'"), "STATUS") == "");
-    CHECK(stage.node.difference() == "");
-    shell(concat("echo ", stage.vfs.vf(0), " >/sys/bus/pci/drivers/simrnic/unbind"));
-    CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0)), Contains("has no driver"));
-    shell(concat("echo ", stage.vfs.vf(0), " >/sys/bus/pci/drivers/simrnic/bind"));
-}
-
-TEST_CASE("CHECK detects changes of a VF", "[sriov][check]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const std::string members = concat("'vlan':100,'mtu':1500,'rdma':true,", ipam("10.112.0.0/24"));
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, members);
-    const std::string result = add(call);
-    const auto when = [&](const std::string& change, const std::string& repair) {
-        return check_between(call, result, change, repair);
-    };
-    const std::string vf = concat("ip link set ", stage.vfs.pf(), " vf 0 ");
-    CHECK_THAT(when(concat(vf, "vlan 7"), concat(vf, "vlan 100")), Names("code 107", "vlan 7", "expected vlan 100"));
-    const std::string check_of_node = concat(binary(), " check; true"); // has neither configuration nor prevResult
-    CHECK_THAT(shell(check_of_node), Contains("1 attachment: 1 unchanged"));
-    shell(concat(vf, "vlan 7"));
-    CHECK_THAT(shell(check_of_node), Names("differs", "vlan 7", "expected vlan 100"));
-    shell(concat(vf, "vlan 100"));
-    const std::string in_pod = "ip netns exec pod rdma dev set ";
-    CHECK_THAT(
-        when(concat("touch /run/netns/host && mount --bind /proc/1/ns/net /run/netns/host && ", in_pod,
-                    stage.vfs.rdma(0), " netns host"),
-             concat("rdma dev set ", stage.vfs.rdma(0), " netns pod && umount /run/netns/host && rm /run/netns/host")),
-        Names("code 107", "RDMA device", "gone"));
-    CHECK(when("ip -n pod link set net1 mtu 1300 promisc on", "ip -n pod link set net1 mtu 1500 promisc off") == "");
-    // A problem that would only fail the next ADD is not a difference.
-    const std::string pf = stage.vfs.pf();
-    CHECK(when(concat("ip link set ", pf, " mtu 1400"), concat("ip link set ", pf, " mtu 1500")) == "");
-    CHECK_THAT(when(concat("ip netns add elsewhere && ip link set ", pf, " netns elsewhere"),
-                    concat("ip -n elsewhere link set ", pf, " netns 1 && ip link set ", pf,
-                           " addrgenmode none && ip link set ", pf, " up && ip netns delete elsewhere")),
-               Names("code 107", stage.vfs.vf(0), "PF"));
-    CHECK_THAT(check(with(call, "'rdma':{'isolation':false}"), result),
-               Names("code 107", "RDMA device", "on the host"));
+    const std::string path = "/var/run/k8s.cni.cncf.io/devinfo/cni/ml-vf-c1_net1";
+    const PluginCall call =
+        vf_call(stage.vfs, stage.pod, 0, concat("'rdma':true,'runtimeConfig':{'CNIDeviceInfoFile':'", path, "'}"));
+    const std::string earlier = concat("{'pci':{'pci-address':'", stage.vfs.vf(0), "','vhost-net':'v'}}"); // by Multus
+    shell(concat("mkdir -p $(dirname ", path, ") && echo '", json_text(earlier), "' >", path));
+    (void)add(call);
+    CHECK(shell(concat("cat ", path)) ==
+          json_text(concat("{'type':'pci','version':'1.1.0','pci':{'pci-address':'", stage.vfs.vf(0),
+                           "','pf-pci-address':'0001:00:00.0','rdma-device':'", stage.vfs.rdma(0),
+                           "','vhost-net':'v'}}")));
     CHECK(del(call) == "");
+    CHECK_FALSE(succeeds(concat("test -e ", path)));
+
+    const std::string directory = "/run/k8s.cni.cncf.io/devinfo/cni/";
+    const auto writing = [&](unsigned vf, const std::string& name) {
+        return vf_call(stage.vfs, stage.pod, vf,
+                       concat("'runtimeConfig':{'CNIDeviceInfoFile':'", directory, name, "'}"));
+    };
+    PluginCall first = of(writing(0, "default-net-x-c1_net2"), "x-c1");
+    first.ifname = "net2";
+    (void)add(first);
+    const std::string before = shell(concat("cat ", directory, "default-net-x-c1_net2"));
+    PluginCall second = writing(1, "default-net-x-c1_net2"); // this container ID is the end of the other pod's
+    second.ifname = "net2";
+    CHECK_THAT(refusal(second), Names("code 7", "runtimeConfig.CNIDeviceInfoFile", "net", "x-c1"));
+    CHECK_THAT(refusal(writing(1, "default-net-c2_net1")),
+               Names("code 7", "runtimeConfig.CNIDeviceInfoFile", "-c1_net1"));
+    CHECK(del(second) == "");
+    CHECK(shell(concat("cat ", directory, "default-net-x-c1_net2")) == before);
+    CHECK(del(first) == "");
     CHECK(stage.node.difference() == "");
 }
 

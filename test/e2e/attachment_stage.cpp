@@ -67,7 +67,9 @@ std::string refusal(const PluginCall& call) {
 }
 
 std::string outcome(const PluginCall& call, const std::string& command) {
-    const ProcessResult result = call.with_command(command).run();
+    PluginCall made = call.with_command(command);
+    if (command == "STATUS" || command == "GC") made.container = made.netns = made.ifname = "";
+    const ProcessResult result = made.run();
     if (result.exit_status != 0) return error_of(result);
     return command == "ADD" ? "" : result.out;
 }

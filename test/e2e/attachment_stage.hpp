@@ -32,7 +32,7 @@ namespace rdmanet::test {
 std::string add(const PluginCall& call);
 /// Runs ADD, which must be refused: "code N: message".
 [[nodiscard]] std::string refusal(const PluginCall& call);
-/// Empty if the command succeeded and, but for ADD, printed nothing.
+/// Empty if the command succeeded and, but for ADD, printed nothing. STATUS and GC are called without a pod.
 [[nodiscard]] std::string outcome(const PluginCall& call, const std::string& command);
 [[nodiscard]] std::string del(const PluginCall& call);
 [[nodiscard]] std::string check(const PluginCall& call, const std::string& result);

@@ -3,7 +3,6 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,6 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -27,7 +26,6 @@ std::string check_of_node(const std::string& options = "") {
 } // namespace
 
 TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1 if one differs", "[check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const Pod pod("pod");
     const Pod other("other");
@@ -50,9 +48,6 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
                        "ip -n other link set net1 up; ip -n other route add 10.40.0.0/16 via 10.39.0.254"),
                StartsWith("1\ndiffers: ") &&
                    Names("net", "c2", "net1", "10.39.0.2/24", "down", "2 attachments", "1 different"));
-    CHECK_THAT(
-        damaged("ip link set net1 type macvlan mode private", "ip -n other link set net1 type macvlan mode bridge"),
-        Names("macvlan", "mode private", "expected macvlan", "mode bridge"));
     CHECK_THAT(damaged("ip route del 10.40.0.0/16", "ip -n other route add 10.40.0.0/16 via 10.39.0.254"),
                Contains("route 10.40.0.0/16 through interface \"net1\" is gone"));
     CHECK_THAT(check_of_node("--json"), Contains("\"verdict\": \"same\"") && !Contains("differs"));
@@ -66,7 +61,6 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
 }
 
 TEST_CASE("rdmanet check warns of a parent that is down, which is not a difference", "[check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached(kRoutedOnNode);
     const auto& [stage, call, result] = attached;
     const auto warning_of = [] { return value(check_of_node("--json").substr(2), "attachments.0.warning"); };
@@ -84,7 +78,6 @@ TEST_CASE("rdmanet check warns of a parent that is down, which is not a differen
 }
 
 TEST_CASE("rdmanet check lists the attachments that it could not compare fully", "[check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     Pod dying("dying");
     const PluginCall call = call_for(stage.pod, kRoutedOnNode);
@@ -109,7 +102,6 @@ TEST_CASE("rdmanet check lists the attachments that it could not compare fully",
 }
 
 TEST_CASE("rdmanet check uses the runtime's result if libcni has cached it", "[check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached(kRoutedOnNode);
     const auto& [stage, call, result] = attached;
     // `tuning` does the same, and reports the MAC.

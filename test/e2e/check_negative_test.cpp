@@ -1,4 +1,5 @@
 // CHECK finds every difference from what ADD made.
+#include "golden.hpp"
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -14,101 +15,55 @@ namespace rdmanet::test {
 
 using Catch::Contains;
 
-namespace {
-
-const std::string kDualStack =
-    concat("'master':'par0','mtu':1400,", ipam("10.31.0.0/24", "'ipRanges':[{'range':'fd31::/64'}],'routes':["
-                                                               "{'dst':'10.32.0.0/16','gw':'10.31.0.254'}]"));
-
-/// The output of CHECK after `damage`, "code 107: ...". CHECK must succeed before.
-std::string check_after(const Stage& stage, const PluginCall& call, const std::string& damage) {
-    const std::string result = add(call);
-    CHECK(check(call, result) == "");
-    shell(damage);
-    const std::string said = check(call, result);
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-    return said;
-}
-
-} // namespace
-
-TEST_CASE("CHECK detects a changed or missing interface", "[check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, kDualStack);
-    const auto said_after = [&](const std::string& in_pod) {
-        return check_after(stage, call, concat("ip -netns pod ", in_pod));
-    };
-    CHECK_THAT(said_after("link delete net1"), Names("code 107", "net1", "gone"));
-    CHECK_THAT(said_after("link set net1 down"), Names("code 107", "net1", "down"));
-    CHECK_THAT(said_after("link set net1 address 02:00:00:00:00:77"),
-               Contains("code 107") && Contains("has MAC 02:00:00:00:00:77, expected "));
-    CHECK_THAT(said_after("link set net1 type macvlan mode private"),
-               Contains("code 107") && Contains("private") && Contains("expected ") && Contains("bridge"));
-    CHECK_THAT(said_after("link set net1 down; ip -netns pod link set net1 name net7 up"),
-               Names("code 107", "net1", "gone"));
-}
-
-TEST_CASE("CHECK detects missing addresses and routes", "[check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, kDualStack);
-    const auto said_after = [&](const std::string& in_pod) {
-        return check_after(stage, call, concat("ip -netns pod ", in_pod));
-    };
-    CHECK_THAT(said_after("address del fd31::1/64 dev net1"),
-               Contains("code 107") && Contains("lacks address fd31::1"));
-    CHECK_THAT(said_after("address del 10.31.0.1/24 dev net1; ip -netns pod address add 10.31.0.1/25 dev net1"),
-               Contains("code 107") && Contains("lacks address 10.31.0.1/24"));
-    CHECK_THAT(said_after("route del 10.32.0.0/16"), Contains("code 107") && Contains("route 10.32.0.0/16"));
-    CHECK_THAT(said_after("route replace 10.32.0.0/16 via 10.31.0.253"),
-               Contains("code 107") && Contains("route 10.32.0.0/16"));
-}
-
-TEST_CASE("CHECK detects a lost lease or record", "[check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, kDualStack);
-    CHECK_THAT(check_after(stage, call, "rm -r /run/rdmanet/attachments"),
-               Contains("code 107") && Contains("record of the attachment"));
-    CHECK(check_after(stage, call, "rm /run/rdmanet/leases.sqlite*") == ""); // the journal has the addresses
-    {
-        const std::string leased = add(call);
-        forget_leases("/run/rdmanet/leases.sqlite");
-        CHECK_THAT(check(call, leased), Names("code 107", "leased"));
+TEST_CASE("CHECK detects every difference, and messages.golden has its words", "[check][golden]") {
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    Pod pod("pod");
+    const std::string mac = "02:00:00:00:31:01";
+    const PluginCall call = call_for(pod, concat("'master':'par0','mtu':1400,'mac':'", mac, "',",
+                                                 ipam("10.31.0.0/24", "'ipRanges':[{'range':'fd31::/64'}],'routes':["
+                                                                      "{'dst':'10.32.0.0/16','gw':'10.31.0.254'}]")));
+    Golden golden("CHECK");
+    std::string result;
+    const auto said_after = [&](const std::string& damage) {
+        result = add(call);
+        CHECK(check(call, result) == "");
+        shell(damage);
+        std::string said = check(call, result);
         CHECK(del(call) == "");
-    }
-    const std::string other_address =
-        check_after(stage, call, "ip -netns pod address add 10.31.0.9/24 dev net1"); // not a difference
-    CHECK(other_address == "");
-    const std::string result = add(call);
-    CHECK(del(call) == "");
-    CHECK_THAT(check(call, result), Contains("code 107"));
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("CHECK detects a parent or a kind that differs from the configuration", "[check][ipvlan]") {
-    NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
-    const AttachedStage attached("'master':'par0'");
-    const auto& [stage, call, result] = attached;
-    CHECK_THAT(check(call_for(stage.pod, "'master':'par0','attach':'ipvlan'"), result),
-               Names("code 107", "macvlan", "expected ipvlan"));
-    CHECK_THAT(check(call_for(stage.pod, "'master':'par0','mode':'vepa'"), result),
-               Contains("code 107") && Contains("bridge") && Contains("vepa"));
-    const std::string mac = mac_of(stage.pod);
+        return said;
+    };
+    for (const char* in_pod :
+         {"link delete net1", "link set net1 down", "link set net1 address 02:00:00:00:00:77",
+          "link set net1 type macvlan mode private", "link set net1 down; ip -n pod link set net1 name net7 up",
+          "address del fd31::1/64 dev net1",
+          "address del 10.31.0.1/24 dev net1; ip -n pod address add 10.31.0.1/25 dev net1", "route del 10.32.0.0/16",
+          "route replace 10.32.0.0/16 via 10.31.0.253"})
+        golden.add(concat(in_pod, ": ", said_after(concat("ip -n pod ", in_pod))));
     {
         const VethParent other("par1");
-        stage.pod.run("ip link delete net1");
-        shell(concat("ip link add link par1 name net1 netns pod address ", mac, " type macvlan mode bridge"));
-        stage.pod.run("ip link set net1 addrgenmode none up");
-        CHECK_THAT(check(call, result), Names("code 107", "net1", "parent", "\"par1\"", "expected parent \"par0\""));
+        golden.add(said_after(concat("ip -n pod link delete net1; ip link add link par1 name net1 netns pod address ",
+                                     mac, " type macvlan mode bridge; ip -n pod link set net1 addrgenmode none up")));
     }
-    CHECK(attached.end() == "");
+    golden.add(said_after("cd /run/rdmanet/attachments && jq '.phase=\"prepared\"' c1:net1:net.json >../x && "
+                          "cp ../x c1* && rm ../x"));
+    golden.add(said_after("rm -r /run/rdmanet/attachments"));
+    CHECK(said_after("rm /run/rdmanet/leases.sqlite*") == ""); // the journal has the addresses
+    CHECK(said_after("ip -n pod address add 10.31.0.9/24 dev net1") == "");
+    golden.add(concat("after DEL: ", check(call, result)));
+    result = add(call);
+    forget_leases("/run/rdmanet/leases.sqlite");
+    golden.add(check(call, result));
+    golden.add(check(with(call, "'mode':'vepa'"), result));
+    golden.add(check(of(call, "another"), result));
+    pod.destroy();
+    golden.add(check(call, result));
+    CHECK(del(call) == "");
+    CHECK(golden.difference() == "");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("CHECK does not take a parent in the pod for the host's interface with the same index", "[check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached("'master':'par0'");
     const auto& [stage, call, result] = attached;
     std::optional<VethParent> other("par1");
@@ -125,27 +80,16 @@ TEST_CASE("CHECK does not take a parent in the pod for the host's interface with
     CHECK(attached.end() == "");
 }
 
-TEST_CASE("CHECK detects a changed mode or flag of an ipvlan child", "[check][ipvlan]") {
-    NEEDS(kernel_has("ipvlan"), "ipvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kDualStack));
-    const auto said_after = [&](const std::string& changed) {
-        return check_after(stage, call, concat("ip -netns pod link set net1 type ipvlan ", changed));
-    };
-    CHECK_THAT(said_after("mode l3"),
-               Names("code 107", "net1", "ipvlan", "mode l3", "flag bridge", "expected ipvlan", "mode l2"));
-    CHECK_THAT(said_after("mode l2 private"),
-               Names("code 107", "net1", "ipvlan", "mode l2", "flag private", "expected ipvlan", "flag bridge"));
-}
-
-TEST_CASE("CHECK detects changed settings of a VF, and its error has the command that repairs them", "[check][sriov]") {
+TEST_CASE("CHECK detects every change of a VF, and its error has the command that repairs it",
+          "[check][sriov][vf-settings]") {
     NEEDS_VFS();
     const VfNode vfs;
-    const std::string vf = concat("ip link set ", vfs.pf(), " vf 0 ");
+    const std::string pf = vfs.pf();
+    const std::string vf = concat("ip link set ", pf, " vf 0 ");
     shell(concat(vf, "vlan 7 qos 2 proto 802.1ad spoofchk on state enable max_tx_rate 50 min_tx_rate 10"));
     const Pod pod("pod");
     const UnchangedNode node;
-    const PluginCall call = vf_call(vfs, pod, 0, concat("'trust':'on',", ipam("10.114.0.0/24")));
+    const PluginCall call = vf_call(vfs, pod, 0, concat("'trust':'on','mtu':1500,'rdma':true,", ipam("10.114.0.0/24")));
     const std::string result = add(call);
     CHECK(check(call, result) == "");
     const auto said_after = [&](const std::string& change) {
@@ -155,8 +99,8 @@ TEST_CASE("CHECK detects changed settings of a VF, and its error has the command
         CHECK(check(call, result) == "");
         return said;
     };
-    CHECK_THAT(said_after("vlan 9"), Names("code 107", "VF 0", vfs.pf(), "vlan 9", "expected vlan 7", "qos 2",
-                                           "802.1ad", "ADD", concat("`", vf, "vlan 7 qos 2 proto 802.1ad`")));
+    CHECK_THAT(said_after("vlan 9"), Names("code 107", "VF 0", pf, "vlan 9", "expected vlan 7", "qos 2", "802.1ad",
+                                           "ADD", concat("`", vf, "vlan 7 qos 2 proto 802.1ad`")));
     CHECK_THAT(said_after("vlan 7 qos 2"), Names("vlan 7", "qos 2", "expected vlan 7", "802.1ad"));
     CHECK_THAT(said_after("spoofchk off"), Names("spoofchk off", "expected spoofchk on"));
     CHECK_THAT(said_after("trust off"), Names("trust off", "expected trust on"));
@@ -172,21 +116,28 @@ TEST_CASE("CHECK detects changed settings of a VF, and its error has the command
     CHECK_THAT(check(call, result), Names("02:00:00:00:00:66", "expected mac", "00:00:00:00:00:00"));
     shell(concat(vf, "mac 00:00:00:00:00:00"));
     CHECK(check(call, result) == "");
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-}
 
-TEST_CASE("CHECK without prevResult, or for a dead pod, is refused", "[check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const VethParent parent("par0");
-    const UnchangedNode node;
-    Pod pod("pod");
-    const PluginCall call = call_for(pod, kDualStack);
-    const std::string result = add(call);
-    CHECK_THAT(outcome(call, "CHECK"), Contains("code 7") && Contains("prevResult is missing"));
-    CHECK_THAT(check(of(call, "another"), result), Contains("code 107"));
-    pod.destroy();
-    CHECK_THAT(check(call, result), Contains("code ") && Contains("/run/netns/pod"));
+    const std::string check_of_node = concat(binary(), " check; true"); // has neither configuration nor prevResult
+    CHECK_THAT(shell(check_of_node), Contains("1 attachment: 1 unchanged"));
+    shell(concat(vf, "trust off"));
+    CHECK_THAT(shell(check_of_node), Names("differs", "trust off", "expected trust on"));
+    shell(concat(vf, "trust on"));
+    const auto when = [&](const std::string& change, const std::string& repair) {
+        return check_between(call, result, change, repair);
+    };
+    CHECK_THAT(when(concat("touch /run/netns/host && mount --bind /proc/1/ns/net /run/netns/host && ip netns exec pod ",
+                           "rdma dev set ", vfs.rdma(0), " netns host"),
+                    concat("rdma dev set ", vfs.rdma(0), " netns pod && umount /run/netns/host && rm /run/netns/host")),
+               Names("code 107", "RDMA device", "gone"));
+    CHECK(when("ip -n pod link set net1 mtu 1300 promisc on", "ip -n pod link set net1 mtu 1500 promisc off") == "");
+    // A problem that would only fail the next ADD is not a difference.
+    CHECK(when(concat("ip link set ", pf, " mtu 1400"), concat("ip link set ", pf, " mtu 1500")) == "");
+    CHECK_THAT(when(concat("ip netns add elsewhere && ip link set ", pf, " netns elsewhere"),
+                    concat("ip -n elsewhere link set ", pf, " netns 1 && ip link set ", pf,
+                           " addrgenmode none && ip link set ", pf, " up && ip netns delete elsewhere")),
+               Names("code 107", vfs.vf(0), "PF"));
+    CHECK_THAT(check(with(call, "'rdma':{'isolation':false}"), result),
+               Names("code 107", "RDMA device", "on the host"));
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
 }

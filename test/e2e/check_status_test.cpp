@@ -1,4 +1,5 @@
 // STATUS reports whether ADD would work now.
+#include "golden.hpp"
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -7,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <utility>
+
 namespace rdmanet::test {
 
 using Catch::Contains;
@@ -14,25 +17,38 @@ using Catch::Contains;
 namespace {
 
 std::string status_of(const Pod& pod, const std::string& members) {
-    PluginCall call = call_for(pod, members);
-    call.container.clear();
-    call.netns.clear();
-    call.ifname.clear();
-    return outcome(call, "STATUS");
+    return outcome(call_for(pod, members), "STATUS");
 }
 
 } // namespace
 
-TEST_CASE("STATUS succeeds where ADD works, and changes nothing", "[status]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
+TEST_CASE("STATUS has code 50 where ADD would fail now, and messages.golden has its words", "[status][golden]") {
     const Stage stage;
-    CHECK(status_of(stage.pod, concat("'master':'par0',", ipam("10.35.0.0/24"))) == "");
-    CHECK(status_of(stage.pod, "'master':'par0'") == "");
+    Golden golden("STATUS");
+    const auto status = [&](const std::string& members) { return status_of(stage.pod, members); };
+    CHECK(status("'master':'par0'") == "");
+    for (const char* members : {"'master':'par9'", "'master':'par0','mtu':9000"}) golden.add(status(members));
+    CHECK_THAT(status("'master':'par0','rdma':true"), Contains("code 50") && Contains("RDMA"));
+    shell("ip link set par0 down");
+    golden.add(status("'master':'par0'"));
+    shell("ip link set par0 up");
+    // The only address of a range. ADD would reclaim it from a dead pod.
+    const std::string one = concat("'master':'par0',", ipam("10.35.2.1/32", "'enable_l3':true"));
+    CHECK(status(one) == "");
+    Pod dying("dying");
+    (void)add(of(call_for(dying, one), "dead"));
+    golden.add(status(one));
+    dying.destroy();
+    CHECK(status(one) == "");
+    const PluginCall call = call_for(stage.pod, one);
+    (void)add(call);
+    CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("\"dead\""));
+    CHECK(del(call) == "");
+    CHECK(golden.difference() == "");
     CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("STATUS warns while the kubeconfig is whereabouts' own", "[status]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const auto says = [&](const std::string& kubeconfig) {
         PluginCall call =
@@ -47,48 +63,7 @@ TEST_CASE("STATUS warns while the kubeconfig is whereabouts' own", "[status]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("STATUS has code 50 for a parent that is missing, down or too small", "[status]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    CHECK_THAT(status_of(stage.pod, "'master':'par9'"), Contains("code 50") && Contains("par9"));
-    CHECK_THAT(status_of(stage.pod, "'master':'par0','mtu':9000"), Contains("code 50") && Contains("9000"));
-    CHECK_THAT(status_of(stage.pod, "'master':'par0','rdma':true"), Contains("code 50") && Contains("RDMA"));
-    shell("ip link set par0 down");
-    CHECK_THAT(status_of(stage.pod, "'master':'par0'"), Contains("code 50") && Contains("down"));
-    shell("ip link set par0 up");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("STATUS has code 50 for an exhausted range", "[status]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const std::string members = concat("'master':'par0',", ipam("10.35.1.1/32", "'enable_l3':true"));
-    const PluginCall call = call_for(stage.pod, members);
-    add(call);
-    CHECK_THAT(status_of(stage.pod, members),
-               Contains("code 50") && Contains("10.35.1.1/32") && Contains("no free address"));
-    CHECK(del(call) == "");
-    CHECK(status_of(stage.pod, members) == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("STATUS counts the addresses that ADD would reclaim from dead pods", "[status]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const std::string members = concat("'master':'par0',", ipam("10.35.2.1/32", "'enable_l3':true"));
-    Pod dying("dying");
-    add(of(call_for(dying, members), "dead"));
-    CHECK_THAT(status_of(stage.pod, members), Contains("code 50"));
-    dying.destroy();
-    CHECK(status_of(stage.pod, members) == "");
-    const PluginCall call = call_for(stage.pod, members);
-    add(call);
-    CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("\"dead\""));
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("STATUS of a network that names its device has code 50 where ADD would refuse", "[status][sriov][device]") {
+TEST_CASE("a device that ADD would refuse is refused by STATUS too", "[status][sriov][device]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string vf = concat("'deviceID':'", stage.vfs.vf(0), '\'');
@@ -99,11 +74,20 @@ TEST_CASE("STATUS of a network that names its device has code 50 where ADD would
     CHECK(status(concat("'attach':'rdma',", vf)) == "");
     CHECK(status("'attach':'sriov','rdma':true") == ""); // the device plugin names the device later
     CHECK(status("'attach':'host-device','rdma':true") == "");
-    CHECK_THAT(status("'deviceID':'ffff:00:00.0'"), says("ffff:00:00.0", "does not exist"));
-    CHECK_THAT(status("'deviceID':'0001:00:00.0'"), says("0001:00:00.0", "not an SR-IOV VF"));
-    CHECK_THAT(status(concat(vf, ",'mtu':9000")), says("mtu", "9000", "MTU 1500", "PF"));
-    CHECK_THAT(status("'device':'absent0'"), says("device \"absent0\" "));
-    CHECK_THAT(status(concat("'device':'", stage.vfs.pf(), '\'')), says("0001:00:00.0", "2 VF..."));
+    for (const auto& [members, why] :
+         {std::pair(std::string("'deviceID':'ffff:00:00.0'"), Names("does not exist")),
+          {"'deviceID':'0001:00:00.0'", Names("0001:00:00.0", "not an SR-IOV VF")},
+          {concat(vf, ",'mtu':9000"), Names("mtu", "9000", "MTU 1500", "PF")},
+          {"'device':'absent0'", Names("device", "\"absent0\"")},
+          {concat("'device':'", stage.vfs.pf(), '\''), Names("0001:00:00.0", "2 VF...")}}) {
+        INFO(members);
+        CHECK_THAT(status(members), Names("code 50") && why);
+        CHECK_THAT(refusal(call_for(stage.pod, members)), why && !Contains("code 50"));
+    }
+    CHECK_THAT(refusal(call_for(stage.pod, concat(vf, ",'rdma':{'mode':'shared'}"))),
+               Names("code 103", "exclusive", "net", "shared"));
+    CHECK_THAT(refusal(call_for(stage.pod, concat(vf, ",'guid':'02:00:00:00:00:00:00:99'"))),
+               Names("code 2", "guid", stage.vfs.vf(0), "Ethernet"));
     const std::string cable = concat(" >/sys/kernel/debug/simrnic/", stage.vfs.pf(), "/cable");
     shell(concat("echo 0", cable));
     CHECK(status(concat("'rdma':true,", vf)) == "");
@@ -134,6 +118,7 @@ TEST_CASE("STATUS of a network that names its device has code 50 where ADD would
     const std::string bind = concat("echo ", stage.vfs.vf(0), " >/sys/bus/pci/drivers/simrnic/");
     shell(concat(bind, "unbind"));
     CHECK_THAT(status(vf), says(stage.vfs.vf(0), "no driver"));
+    CHECK_THAT(refusal(call_for(stage.pod, vf)), Contains("has no driver"));
     shell(concat(bind, "bind"));
 }
 

@@ -4,7 +4,6 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -76,7 +75,6 @@ void expect_everything_to_work(const Wrapper& daemon) {
 } // namespace
 
 TEST_CASE("a daemon that changes its root to the node's needs nothing else", "[container]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     for (const std::string& unshare : {kWithHostPid, kWithoutHostPid}) {
         CAPTURE(unshare);
@@ -86,13 +84,11 @@ TEST_CASE("a daemon that changes its root to the node's needs nothing else", "[c
 }
 
 TEST_CASE("a daemon with its own root directory needs hostPID and the node's /run", "[container]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     expect_everything_to_work(Wrapper("daemon", kWithHostPid));
 }
 
 TEST_CASE("a daemon without hostPID reaches named namespaces, and judges only its own attachments", "[container]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const Pod pod("pod");
     const UnchangedNode node;
@@ -114,7 +110,6 @@ TEST_CASE("a daemon without hostPID reaches named namespaces, and judges only it
 }
 
 TEST_CASE("a daemon with its own /run gets an error for pods that it cannot see", "[container]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const Pod pod("pod");
     const UnchangedNode node;
@@ -129,7 +124,6 @@ TEST_CASE("a daemon with its own /run gets an error for pods that it cannot see"
 }
 
 TEST_CASE("a daemon with its own /run gets a warning that its state ends with it", "[container]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
     const ProcessPod pod;
@@ -144,7 +138,6 @@ TEST_CASE("a daemon with its own /run gets a warning that its state ends with it
 }
 
 TEST_CASE("a daemon that has the node's state under another path gets no warning", "[container][static]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
     const NodeDirectory shared;

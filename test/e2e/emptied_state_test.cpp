@@ -86,10 +86,7 @@ std::string del_all(const std::vector<PluginCall>& calls) {
 }
 
 /// GC by the runtime with an empty list.
-std::string gc_by_runtime(PluginCall call) {
-    call.container.clear();
-    call.netns.clear();
-    call.ifname.clear();
+std::string gc_by_runtime(const PluginCall& call) {
     return outcome(with(call, "'cni.dev/valid-attachments':[]"), "GC");
 }
 

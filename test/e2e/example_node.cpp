@@ -29,13 +29,6 @@ std::string rename(const std::string& from, const std::string& to) {
                   " addrgenmode none\nlink set ", to, " up\n");
 }
 
-void forget_earlier_tests() {
-    const char* chosen = std::getenv("RDMANET_STATE_DIR");
-    const std::string directory = chosen != nullptr ? chosen : "/run/rdmanet";
-    fs::remove_all(directory);
-    fs::remove_all("/var/lib/cni/networks");
-}
-
 /// The kernel's notation: eight groups of four digits.
 std::string gid_of(const base::IpAddress& address) {
     constexpr const char* kDigits = "0123456789abcdef";
@@ -72,8 +65,15 @@ std::string ExampleNode::lacks() {
     return missing;
 }
 
+void ExampleNode::forget_earlier() {
+    const char* chosen = std::getenv("RDMANET_STATE_DIR");
+    const std::string directory = chosen != nullptr ? chosen : "/run/rdmanet";
+    fs::remove_all(directory);
+    fs::remove_all("/var/lib/cni/networks");
+}
+
 ExampleNode::ExampleNode() {
-    forget_earlier_tests();
+    forget_earlier();
     for (const unsigned number : {0U, 1U}) ports_[number] = rdma_parent(number);
     for (const unsigned number : {0U, 1U}) devices_[number] = rdma_device_of(ports_[number]);
     shell(concat("rdma dev set ", devices_[0], " name ", kDevices[0], " && rdma dev set ", devices_[1], " name ",
@@ -90,7 +90,7 @@ ExampleNode::~ExampleNode() {
         ip_batch(concat("link delete eth1.100\n", rename(kPorts[0], ports_[0]), rename(kPorts[1], ports_[1])));
         shell(concat("rdma dev set ", kDevices[0], " name ", devices_[0], " && rdma dev set ", kDevices[1], " name ",
                      devices_[1]));
-        forget_earlier_tests();
+        forget_earlier();
     } catch (const std::exception& error) { // the next test reports what is missing
         std::fprintf(stderr, "%s\n", error.what());
     }

@@ -21,6 +21,8 @@ public:
 
     /// What this machine lacks for that node. Empty if it lacks nothing.
     [[nodiscard]] static std::string lacks();
+    /// Forgets what earlier attachments left in the state directory, for example addresses that are cooling down.
+    static void forget_earlier();
     /// How the node differs from its first state.
     [[nodiscard]] std::string difference() const { return before_->difference(); }
 

@@ -5,7 +5,6 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -53,7 +52,6 @@ void expect_upkeep(const std::string& script) {
 } // namespace
 
 TEST_CASE("the example timer's service reclaims from dead pods and reports differences", "[examples][gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const std::string commands = commands_of(source_text("conf-examples/rdmanet-gc.service"));
     CHECK(commands == concat(kInstalledBinary, " gc\n", kInstalledBinary, " check\n"));
     CHECK_THAT(source_text("conf-examples/rdmanet-gc.timer"), Contains("\nOnUnitActiveSec="));
@@ -61,7 +59,6 @@ TEST_CASE("the example timer's service reclaims from dead pods and reports diffe
 }
 
 TEST_CASE("the example DaemonSet reclaims from dead pods and reports differences", "[examples][gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Manifests all = example_manifests();
     REQUIRE(all.node_scripts.size() == 1);
     const NodeScript& upkeep = all.node_scripts.front();

@@ -1,12 +1,11 @@
-// Runs every network of conf-examples, unchanged, on the node that it is written for. Pods are in
-// example_pods_test.cpp.
+// Runs every network of conf-examples, unchanged, on the node that it is written for. Also
+// runs most of its pods.
 #include "attachment_stage.hpp"
 #include "example_node.hpp"
 #include "example_pod.hpp"
 #include "markdown.hpp"
 #include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
-#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -18,7 +17,6 @@
 namespace rdmanet::test {
 
 using Catch::Matchers::Contains;
-using Catch::Matchers::StartsWith;
 namespace fs = std::filesystem;
 
 namespace {
@@ -82,7 +80,7 @@ const std::map<std::string, Promise> kExclusivePromises{
       "ip link show eth1 | grep 'vf 0 .* vlan 200, qos 5, spoof checking off.* trust on'"}},
 };
 
-/// A case of its own runs it.
+/// delegate_test.cpp runs it.
 const std::string kDhcp = "ipam-dhcp.conflist";
 
 /// Needs a node with InfiniBand.
@@ -205,29 +203,68 @@ TEST_CASE("every example has a test and a line in the examples' README", "[examp
                                                                  fs::directory_iterator())));
 }
 
-TEST_CASE("the example networks keep their promises", "[examples]") {
+TEST_CASE("the example networks and pods keep their promises", "[examples]") {
     NEEDS(ExampleNode::lacks().empty(), ExampleNode::lacks());
     const ExampleNode node;
+    const Manifests all = example_manifests();
     for (const std::string& file : files_with({".conflist", ".json"})) {
         if (runs_on_roce(file)) run_if_installed(Network(text_of(file)), file);
     }
-    for (const auto& definition : example_manifests().networks) {
+    for (const auto& definition : all.networks) {
         const Network network(definition.config, definition.name);
         CHECK(network.name() == definition.name);
         if (needs_only_roce(definition)) run_if_installed(network, definition.key);
     }
+    ExampleNode::forget_earlier();
+    {
+        const RunningPod server(all.pod("roce-server"), all);
+        const RunningPod client(all.pod("roce-client"), all);
+        const RunningPod chosen(all.pod("parameter-server"), all);
+        const RunningPod worker(all.pod("worker-0"), all);
+        CHECK(all.pods.size() == 4 + 2 + 1 + 3); // 2 with VFs, 1 sub-function, 3 on InfiniBand: other cases
+        CHECK(addresses(server.result(0)) == "192.168.110.1/24 fd00:110::1/64");
+        CHECK(addresses(client.result(0)) == "192.168.110.2/24 fd00:110::2/64");
+        CHECK(addresses_without_gid(client.result(0), "mlx5_0", "roce0") == "");
+        CHECK(failure_of(client.pod(), "ping -c 1 -W 10 192.168.110.1 && ping -c 1 -W 10 fd00:110::1") == "");
+        CHECK(addresses(chosen.result(0)) == "192.168.110.200/24 fd00:110::200/64");
+        CHECK(mac_of(chosen.pod(), "roce0") == "02:00:00:00:02:00");
+        CHECK(addresses(worker.result(0)) == "192.168.120.2/24");
+        CHECK(addresses(worker.result(1)) == "192.168.121.2/24");
+        CHECK(addresses_without_gid(worker.result(1), "mlx5_1", "net2") == "");
+        for (const RunningPod* pod : {&server, &client, &chosen, &worker}) {
+            CHECK(pod->check() == "");
+            CHECK(pod->del() == "");
+        }
+    }
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the example networks with a device for each pod keep their promises", "[examples][sriov][device]") {
+TEST_CASE("the example networks and pods with a device for each pod keep their promises", "[examples][sriov][device]") {
     NEEDS(ExclusiveExampleNode::lacks().empty(), ExclusiveExampleNode::lacks());
     const ExclusiveExampleNode node;
+    const Manifests all = example_manifests();
     for (const std::string& file : files_with({".conflist", ".json"}))
         if (kExclusivePromises.contains(file)) run_exclusive_if_installed(Network(text_of(file)), file, node, false);
-    for (const auto& definition : example_manifests().networks)
+    for (const auto& definition : all.networks)
         if (kExclusivePromises.contains(definition.key))
             run_exclusive_if_installed(Network(definition.config, definition.name), definition.key, node,
                                        !definition.resource.empty());
+    ExampleNode::forget_earlier();
+    { // Each pod sees only its own RDMA device.
+        const RunningPod one(all.pod("trainer-0"), all, {node.vfs().at(2)});
+        const RunningPod two(all.pod("trainer-1"), all, {node.vfs().at(0), node.vfs().at(3)});
+        CHECK(addresses(one.result(0)) == "192.168.150.1/24 fd00:150::1/64");
+        CHECK(addresses(two.result(0)) == "192.168.150.2/24 fd00:150::2/64");
+        CHECK(addresses(two.result(1)) == "192.168.160.16/24");
+        CHECK(failure_of(one.pod(), "[ $(ls /sys/class/infiniband | wc -l) = 1 ]\n"
+                                    "ping -c 1 -W 10 192.168.150.2 && ping -c 1 -W 10 fd00:150::2") == "");
+        CHECK(failure_of(two.pod(), "[ $(ls /sys/class/infiniband | wc -l) = 2 ]") == "");
+        for (const RunningPod* pod : {&one, &two}) {
+            CHECK(pod->check() == "");
+            CHECK(pod->del() == "");
+        }
+    }
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("the example networks and pods of InfiniBand keep their promises", "[examples][infiniband]") {
@@ -276,36 +313,6 @@ TEST_CASE("the example networks and pods of InfiniBand keep their promises", "[e
             CHECK(solver->check() == "");
             CHECK(solver->del() == "");
         }
-    }
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("the example with a DHCP server gets its lease", "[examples]") {
-    NEEDS(ExampleNode::lacks().empty(), ExampleNode::lacks());
-    NEEDS(succeeds("busybox udhcpd --help 2>&1 | grep -q Usage"), "busybox udhcpd");
-    const Network network(text_of(kDhcp));
-    NEEDS(network.is_runnable(), "Debian's CNI plugins");
-    const ExampleNode node;
-    {
-        const Pod server("dhcpserver");
-        shell("ip link add name lan0 link eth2 netns dhcpserver type macvlan && ip -netns dhcpserver address add "
-              "192.168.112.1/24 dev lan0 && ip -netns dhcpserver link set lan0 up && mkdir -p /tmp/examples-dhcp "
-              "/run/cni && cd /tmp/examples-dhcp && touch leases && printf '%s\\n' 'start 192.168.112.50' "
-              "'end 192.168.112.59' 'interface lan0' 'lease_file /tmp/examples-dhcp/leases' "
-              "'pidfile /tmp/examples-dhcp/pid' 'option subnet 255.255.255.0' 'option lease 600' > conf");
-        shell("cd /tmp/examples-dhcp; setsid ip netns exec dhcpserver busybox udhcpd -f conf </dev/null >server.log "
-              "2>&1 & rm -f /run/cni/dhcp.sock; setsid /usr/lib/cni/dhcp daemon -pidfile "
-              "/tmp/examples-dhcp/daemon.pid </dev/null >/tmp/examples-dhcp/daemon.log 2>&1 &");
-        wait_until("[ -S /run/cni/dhcp.sock ] && [ -s /tmp/examples-dhcp/pid ]");
-        const Pod pod("pod");
-        const Attachment attachment{.netns = pod.path()};
-        const std::string result = network.add(attachment);
-        CHECK_THAT(addresses(result), StartsWith("192.168.112.5"));
-        CHECK(addresses_without_gid(result, "mlx5_0", "net1") == "");
-        CHECK(network.check(attachment, result) == "");
-        CHECK(network.del(attachment, result) == "");
-        shell("kill $(</tmp/examples-dhcp/daemon.pid) $(</tmp/examples-dhcp/pid) && rm -rf /tmp/examples-dhcp "
-              "/run/cni/dhcp.sock");
     }
     CHECK(node.difference() == "");
 }

@@ -57,7 +57,6 @@ std::string recorded_and_leased() {
 } // namespace
 
 TEST_CASE("gc --forget drops the record and the lease of the named attachment, and of no other", "[gc][liveness]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
     const ProcessPod pod;
@@ -132,8 +131,7 @@ TEST_CASE("gc --forget prints the command that gives an InfiniBand VF its GUIDs 
     CHECK(comes_true([&] { return guids() == before; }));
 }
 
-TEST_CASE("gc --forget refuses living pods, and undoes a dead pod's attachment first", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
+TEST_CASE("gc --forget undoes a dead pod's attachment first, and drops no other", "[gc]") {
     const VethParent parent("par0");
     const UnchangedNode node;
     Pod pod("pod");
@@ -141,14 +139,10 @@ TEST_CASE("gc --forget refuses living pods, and undoes a dead pod's attachment f
     PluginCall second = call_in("/run/netns/pod", "c1");
     second.ifname = "net2";
     (void)add(second);
-    CHECK_THAT(refused_forget("c1 net1"), Names("/run/netns/pod", "delete the pod") && !Contains("succeeded"));
     CHECK_THAT(refused_forget("c1 net3"), Names("c1", "net3") && !Contains("succeeded"));
-    CHECK_THAT(refused_forget("c1:net3:net.json"),
-               Names("c1:net3:net.json", "CONTAINER", "INTERFACE") && !Contains("succeeded"));
     CHECK_THAT(refused_forget("c1 net1 net"), Contains("--forget") && !Contains("succeeded"));
     CHECK(recorded_and_leased() == "c1 c1; c1 c1");
     pod.destroy();
-    CHECK_THAT(forget(binary(), "c1 net1 --dry-run"), Names("undone first", "`rdmanet gc`", "net1"));
     CHECK_THAT(forget(binary(), "c1 net1"), Names("forgets", "nothing is left"));
     CHECK(recorded_and_leased() == "c1; c1");
     CHECK_THAT(forget(binary(), "c1:net2:net.json"), Names("nothing is left"));
@@ -156,7 +150,6 @@ TEST_CASE("gc --forget refuses living pods, and undoes a dead pod's attachment f
 }
 
 TEST_CASE("gc --forget drops an unreadable record by its file name, and refuses an ambiguous name", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
     {
@@ -170,14 +163,6 @@ TEST_CASE("gc --forget drops an unreadable record by its file name, and refuses 
                  "cp c1:net1:net.json stray.json"));
     CHECK_THAT(refused_forget("c1 net1"),
                Names("2 records", "c1:net1:net.json", "c1:net1:net:rdma.json") && !Contains("succeeded"));
-    CHECK_THAT(shell(concat(binary(), " gc || true")),
-               Names(concat("`rdmanet gc --forget ", kRecords, "stray.json`"),
-                     concat("`rdmanet gc --forget ", kRecords, "c1:net1:net.json`")));
-    CHECK_THAT(shell(concat(binary(), " state; ", binary(), " check || true")),
-               Names("unreadable record", "stray.json", "`rdmanet gc`") && Contains("\ndiffers: "));
-    CHECK_THAT(shell(concat(binary(), " state --state-dir /nope")), Names("/nope", "does not exist"));
-    CHECK_THAT(shell(concat(binary(), " state --help")),
-               Contains("records and leases") && Contains("RDMANET_STATE_DIR"));
     for (const std::string name : {"stray.json", "c1:net1:net.json", "c1:net1:net:rdma.json"}) {
         CHECK_THAT(forget(binary(), concat(kRecords, name)), Names("not undone", concat(kRecords, name)));
         CHECK(succeeds(concat("! [ -e ", kRecords, name, " ]")));

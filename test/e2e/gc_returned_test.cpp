@@ -26,10 +26,7 @@ std::string gc(const std::string& options = "") {
     return shell(concat(binary(), " gc ", options));
 }
 
-std::string collect(PluginCall call, const std::string& members) {
-    call.container.clear();
-    call.netns.clear();
-    call.ifname.clear();
+std::string collect(const PluginCall& call, const std::string& members) {
     return outcome(with(call, members), "GC");
 }
 
@@ -49,54 +46,7 @@ PluginCall lose_child(const std::string& parent) {
     return call;
 }
 
-} // namespace
-
-TEST_CASE("GC removes a returned IPoIB child without a record, and no other program's", "[gc][ipoib]") {
-    NEEDS(OtherNic::possible(), "an InfiniBand card");
-    const InfinibandNode infiniband;
-    shell(concat("ip link add link ", infiniband.parent(0), " name admin0 type ipoib pkey 0x8002"));
-    const UnchangedNode node;
-    const PluginCall call = lose_child(infiniband.parent(0));
-    CHECK(shell(kChildren) == "2");
-    PluginCall other = call;
-    other.config.replace(other.config.find("\"net\""), 5, "\"elsewhere\"");
-    CHECK(collect(other, "'cni.dev/valid-attachments':[]") == "");
-    CHECK(collect(call, "'cni.dev/valid-attachments':[{'containerID':'c1','ifname':'net1'}]") == "");
-    CHECK_THAT(gc("--dry-run"), Names("would remove", "c1", "returned to the host"));
-    CHECK(shell(kChildren) == "2");
-    CHECK(collect(call, "'cni.dev/valid-attachments':[]") == "");
-    CHECK(node.difference() == "");
-    (void)lose_child(infiniband.parent(0));
-    CHECK_THAT(gc(), Names("removed", "net", "c1"));
-    CHECK(node.difference() == "");
-    CHECK(del(lose_child(infiniband.parent(0))) == "");
-    CHECK(node.difference() == "");
-    shell("ip link delete admin0");
-}
-
-TEST_CASE("the mark of an IPoIB child of a network with a long name is cut to the length of an alias", "[gc][ipoib]") {
-    NEEDS(OtherNic::possible(), "an InfiniBand card");
-    const InfinibandNode infiniband;
-    const Pod pod("pod");
-    const UnchangedNode node;
-    bool marked = false;
-    for (std::size_t length = 203; length <= 210; ++length) { // the namespace's numbers decide which one still fits
-        PluginCall call = call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(0), '\''));
-        call.config.replace(call.config.find("\"net\""), 5, concat('"', std::string(length, 'n'), '"'));
-        (void)add(call);
-        const bool fits = pod.succeeds("ip link show net1 | grep -q 'alias rdmanet '");
-        if (length == 203) CHECK(fits);
-        marked = fits;
-        CHECK(del(call) == "");
-    }
-    CHECK_FALSE(marked);
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("GC names the holder of a device in a namespace that only a descriptor keeps, and leaves it alone",
-          "[gc][sriov]") {
-    NEEDS_VFS();
-    const VfStage stage;
+void expect_holder_named(const VfStage& stage) {
     const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'rdma':true");
     (void)add(call);
     shell(concat("ip netns add stranger && ip link set ", stage.vfs.netdev(0), " netns stranger && rdma dev set ",
@@ -122,9 +72,7 @@ TEST_CASE("GC names the holder of a device in a namespace that only a descriptor
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("GC names a VF without a pod that has a VLAN or a disabled link, and leaves it alone", "[gc][sriov]") {
-    NEEDS_VFS();
-    const VfStage stage;
+void expect_settings_named(const VfStage& stage) {
     const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'vlan':100");
     (void)add(call);
     stage.pod.run("ip link set net1 netns 1");
@@ -147,10 +95,7 @@ TEST_CASE("GC names a VF without a pod that has a VLAN or a disabled link, and l
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("GC does not undo a record that vanished while it waited, because the device may be another pod's",
-          "[gc][sriov]") {
-    NEEDS_VFS();
-    const VfStage stage;
+void expect_vanished_record_ignored(const VfStage& stage) {
     const std::string set_vlan = concat("ip link set ", stage.vfs.pf(), " vf 0 vlan ");
     {
         const Pod gone("gone");
@@ -168,6 +113,62 @@ TEST_CASE("GC does not undo a record that vanished while it waited, because the 
     shell(concat(set_vlan, "0; ip link set net1 name ", stage.vfs.netdev(0)));
     CHECK_THAT(gc(), Contains("nothing to remove"));
     CHECK(stage.node.difference() == "");
+}
+
+} // namespace
+
+TEST_CASE("DEL and GC remove an IPoIB child that the kernel returned, with or without a record, and no other program's",
+          "[gc][del][ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    shell(concat("ip link add link ", infiniband.parent(0), " name admin0 type ipoib pkey 0x8002"));
+    const UnchangedNode node;
+    const PluginCall call = lose_child(infiniband.parent(0));
+    CHECK(shell(kChildren) == "2");
+    PluginCall other = call;
+    other.config.replace(other.config.find("\"net\""), 5, "\"elsewhere\"");
+    CHECK(collect(other, "'cni.dev/valid-attachments':[]") == "");
+    CHECK(collect(call, "'cni.dev/valid-attachments':[{'containerID':'c1','ifname':'net1'}]") == "");
+    CHECK_THAT(gc("--dry-run"), Names("would remove", "c1", "returned to the host"));
+    CHECK(shell(kChildren) == "2");
+    CHECK(collect(call, "'cni.dev/valid-attachments':[]") == "");
+    CHECK(node.difference() == "");
+    (void)lose_child(infiniband.parent(0));
+    CHECK_THAT(gc(), Names("removed", "net", "c1"));
+    CHECK(node.difference() == "");
+    CHECK(del(lose_child(infiniband.parent(0))) == "");
+    CHECK(node.difference() == "");
+    for (const bool collects : {false, true}) {
+        Pod pod("pod");
+        const PluginCall recorded =
+            call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(0), "',", ipam("10.97.0.0/24")));
+        (void)add(recorded);
+        pod.destroy();
+        if (collects)
+            CHECK_THAT(gc(), Contains("removed"));
+        else
+            CHECK(del(recorded) == "");
+        CHECK(node.difference() == "");
+    }
+    // The mark of a network with a long name is cut to the length of an alias, so there is none.
+    const Pod pod("pod");
+    for (const std::size_t length : {203, 210}) { // the namespace's numbers decide which one between still fits
+        PluginCall named = call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(0), '\''));
+        named.config.replace(named.config.find("\"net\""), 5, concat('"', std::string(length, 'n'), '"'));
+        (void)add(named);
+        CHECK(pod.succeeds("ip link show net1 | grep -q 'alias rdmanet '") == (length == 203));
+        CHECK(del(named) == "");
+    }
+    shell("ip link delete admin0");
+}
+
+TEST_CASE("GC names devices and VFs without a pod that somebody else uses or has set up, and leaves them alone",
+          "[gc][sriov][golden]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    expect_holder_named(stage);
+    expect_settings_named(stage);
+    expect_vanished_record_ignored(stage);
 }
 
 } // namespace rdmanet::test

@@ -4,7 +4,6 @@
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -23,8 +22,6 @@ const std::string kCollected = concat("'master':'par0',", ipam("10.36.0.0/24"));
 /// Runs GC of network "net". `list` is a member of the configuration, or empty.
 std::string collect(const std::string& list) {
     PluginCall call;
-    call.container.clear();
-    call.ifname.clear();
     call.config = json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'rdmanet',", list, kCollected, '}'));
     return outcome(call, "GC");
 }
@@ -62,44 +59,27 @@ struct Attachments {
 } // namespace
 
 TEST_CASE("GC removes dead attachments that are not listed, and nothing of other networks", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     Attachments some;
-    CHECK(holders() == "alive dead foreign; alive dead foreign");
-    CHECK(collect("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net1'}],") == "");
-    CHECK(holders() == "alive dead foreign; alive dead foreign");
-    CHECK(collect("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net9'}],") == "");
-    CHECK(holders() == "alive foreign; alive foreign");
-    CHECK(some.finish() == "");
-}
-
-TEST_CASE("GC accepts the list under its older name", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    Attachments some;
-    CHECK(collect("'cni.dev/attachments':[{'containerID':'dead','ifname':'net1'}],") == "");
-    CHECK(holders() == "alive dead foreign; alive dead foreign");
-    CHECK(collect("'cni.dev/attachments':[],") == "");
-    CHECK(holders() == "alive foreign; alive foreign");
-    CHECK(some.finish() == "");
-}
-
-TEST_CASE("GC treats a list that is null as an empty one", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    Attachments some;
-    CHECK(collect("'cni.dev/valid-attachments':null,") == "");
-    CHECK(holders() == "alive foreign; alive foreign");
-    CHECK(some.finish() == "");
-}
-
-TEST_CASE("GC without a list removes only attachments whose pods are proven dead", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    Attachments some;
-    CHECK(collect("") == "");
-    CHECK(holders() == "alive foreign; alive foreign");
+    const std::string all = "alive dead foreign; alive dead foreign";
+    CHECK(holders() == all);
+    for (const char* name : {"valid-attachments", "attachments"}) { // the second is the older name
+        INFO(name);
+        CHECK(collect(concat("'cni.dev/", name, "':[{'containerID':'dead','ifname':'net1'}],")) == "");
+        CHECK(holders() == all);
+    }
+    // Without a list only attachments whose pods are proven dead are removed, which these are.
+    for (const char* list : {"'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net9'}],",
+                             "'cni.dev/attachments':[],", "'cni.dev/valid-attachments':null,", ""}) {
+        INFO(list);
+        CHECK(collect(list) == "");
+        CHECK(holders() == "alive foreign; alive foreign");
+        const Pod dying("dying");
+        (void)add(of(call_for(dying, kCollected), "dead"));
+    }
     CHECK(some.finish() == "");
 }
 
 TEST_CASE("GC keeps a namespace without a path while a process lives in it", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     Attachments some;
     const std::string pid = shell("ip netns exec living sleep 300 >/dev/null 2>&1 & echo -n $!");
     shell("while ! [ /run/netns/living -ef /proc/" + pid + "/ns/net ]; do :; done; ip netns delete living");
@@ -112,7 +92,6 @@ TEST_CASE("GC keeps a namespace without a path while a process lives in it", "[g
 }
 
 TEST_CASE("gc, state and check name the process or mount that keeps a namespace without a name", "[gc][state][check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
     Pod leaving("leaving");
@@ -155,7 +134,6 @@ TEST_CASE("gc, state and check name the process or mount that keeps a namespace 
 }
 
 TEST_CASE("rdmanet gc removes dead attachments of all networks, and lists them", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     Attachments some;
     const std::string gc = concat(binary(), " gc ");
     const std::string state = concat(binary(), " state");
@@ -173,7 +151,6 @@ TEST_CASE("rdmanet gc removes dead attachments of all networks, and lists them",
 }
 
 TEST_CASE("the runtime's GC removes an unreadable record of a dead pod", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
     const std::string record = "/run/rdmanet/attachments/dead:net1:net.json";
@@ -200,10 +177,7 @@ TEST_CASE("the runtime's GC removes an unreadable record of a dead pod", "[gc]")
     CHECK(run_process({binary(), "gc", "--dry-run"}).out == gc.out);
 
     // GC of another network, GC that lists the attachment and GC without a list all keep the attachment.
-    PluginCall collecting = call;
-    collecting.container.clear();
-    collecting.ifname.clear();
-    const auto collect_with = [&](const std::string& members) { return outcome(with(collecting, members), "GC"); };
+    const auto collect_with = [&](const std::string& members) { return outcome(with(call, members), "GC"); };
     CHECK(collect_with("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net1'}]") == "");
     CHECK(collect_with("'mtu':0") == "");
     CHECK(succeeds("test -e " + record));
@@ -215,7 +189,6 @@ TEST_CASE("the runtime's GC removes an unreadable record of a dead pod", "[gc]")
 }
 
 TEST_CASE("a lease names the owner of an unreadable record", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     Attachments some;
     shell("truncate -s 100 /run/rdmanet/attachments/*");
     CHECK(collect("'cni.dev/valid-attachments':[],") == "");
@@ -229,7 +202,6 @@ TEST_CASE("a lease names the owner of an unreadable record", "[gc]") {
 }
 
 TEST_CASE("a dry run leaves a damaged lease store as it is, and reads the journal", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     Attachments some;
     shell(
         "cd ${RDMANET_STATE_DIR:-/run/rdmanet} && cp leases.sqlite /tmp/rdmanet-leases && echo rubbish >leases.sqlite");

@@ -14,7 +14,7 @@
 namespace rdmanet::test {
 namespace {
 
-constexpr const char* kFile = RDMANET_SOURCE_DIR "/test/e2e/messages.golden";
+const std::string kFile = golden_file("messages.golden");
 constexpr std::size_t kMost = 500;
 constexpr std::size_t kMostOfOne = 12; // longest run of one character
 
@@ -53,8 +53,15 @@ std::string missing_from(const std::vector<std::string>& others, const std::vect
 
 } // namespace
 
-void Golden::add(const std::string& message) {
-    if (message.empty()) return;
+std::string golden_file(const std::string& name) {
+    return RDMANET_SOURCE_DIR "/test/e2e/" + name;
+}
+
+bool writes_messages() {
+    return std::getenv("RDMANET_WRITE_MESSAGES") != nullptr;
+}
+
+std::string shortened(const std::string& message) {
     std::string line;
     std::size_t same = 0;
     for (const char c : message) {
@@ -62,7 +69,11 @@ void Golden::add(const std::string& message) {
         if (same <= kMostOfOne) line += c == '\n' ? ' ' : c;
     }
     if (line.size() > kMost) line = line.substr(0, kMost) + "...";
-    lines_.push_back(line);
+    return line;
+}
+
+void Golden::add(const std::string& message) {
+    if (!message.empty()) lines_.push_back(shortened(message));
 }
 
 void Golden::add_lines(const std::string& text) {
@@ -74,7 +85,7 @@ std::string Golden::difference() const {
     Sections sections = sections_of_file();
     std::vector<std::string>& before = sections[section_];
     if (before == lines_) return {};
-    if (std::getenv("RDMANET_WRITE_MESSAGES") != nullptr) {
+    if (writes_messages()) {
         before = lines_;
         write(sections);
         return {};

@@ -1,16 +1,12 @@
 // How many system calls each command makes when the node has many attachments. The number does not depend on the
 // machine's speed or load.
-#include "attachment_stage.hpp"
+#include "containers.hpp"
 
 #include "support/concat.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 namespace rdmanet::test {
@@ -21,27 +17,17 @@ constexpr int kMany = 23;
 
 /// Runs the binary and counts its system calls. Calls for memory and directories are left out, because their number
 /// depends on sizes.
-class CountedBinary {
+class CountedBinary : public Wrapper {
 public:
-    CountedBinary() {
-        char name[] = "/tmp/rdmanet-growth-XXXXXX";
-        if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");
-        directory_ = name;
-        std::ofstream(path()) << "#!/bin/bash\nexec strace -f -c -e 'trace=!brk,mmap,munmap,mremap,getdents64' -o "
-                              << directory_ << "/calls -- " << binary() << " \"$@\"\n";
-        std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
-    }
-    CountedBinary(const CountedBinary&) = delete;
-    CountedBinary& operator=(const CountedBinary&) = delete;
-    ~CountedBinary() { std::filesystem::remove_all(directory_); }
+    CountedBinary()
+        : Wrapper("counted", concat("strace -f -c -e 'trace=!brk,mmap,munmap,mremap,getdents64' -o ", kCalls, " --")) {}
 
-    [[nodiscard]] std::string path() const { return directory_ + "/rdmanet"; }
-    [[nodiscard]] int calls() const {
-        return std::stoi(shell(concat("awk '$NF == \"total\" {print $4}' ", directory_, "/calls")));
+    [[nodiscard]] static int calls() {
+        return std::stoi(shell(concat("awk '$NF == \"total\" {print $4}' ", kCalls, "; rm ", kCalls)));
     }
 
 private:
-    std::string directory_;
+    static constexpr const char* kCalls = "/tmp/rdmanet-calls";
 };
 
 /// Number of calls, by command.
@@ -60,7 +46,7 @@ Calls calls_with(int attachments) {
     Calls calls;
     const auto count = [&](const std::string& what, const std::string& arguments) {
         (void)shell(concat(counted.path(), ' ', arguments));
-        calls[what] = counted.calls();
+        calls[what] = CountedBinary::calls();
     };
     {
         std::deque<Pod> pods;
@@ -69,13 +55,13 @@ Calls calls_with(int attachments) {
         PluginCall call = call_in(extra, attachments);
         call.program = counted.path();
         const std::string result = add(call);
-        calls["ADD"] = counted.calls();
+        calls["ADD"] = CountedBinary::calls();
         CHECK(check(call, result) == "");
-        calls["CHECK"] = counted.calls();
+        calls["CHECK"] = CountedBinary::calls();
         CHECK(outcome(call, "STATUS") == "");
-        calls["STATUS"] = counted.calls();
+        calls["STATUS"] = CountedBinary::calls();
         CHECK(del(call) == "");
-        calls["DEL"] = counted.calls();
+        calls["DEL"] = CountedBinary::calls();
         count("state", "state");
         count("state --json", "state --json");
         count("gc", "gc");
@@ -91,7 +77,6 @@ Calls calls_with(int attachments) {
 } // namespace
 
 TEST_CASE("each command makes few system calls for each attachment of the node", "[growth][static]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Calls few = calls_with(kFew);
     const Calls many = calls_with(kMany);
     const auto for_each = [&](const std::string& what) {

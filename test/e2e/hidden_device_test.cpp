@@ -32,7 +32,7 @@ std::vector<std::string> del_at_once(const std::vector<PluginCall>& calls) {
 } // namespace
 
 TEST_CASE("a VF that DEL cannot reach keeps its settings on the PF, with its link off, until it returns",
-          "[sriov][reset][del]") {
+          "[sriov][reset][del][contain]") {
     NEEDS_VFS();
     const VfNode vfs("shared", 3);
     shell(concat("ip link set ", vfs.pf(), " vf 1 vlan 7"));
@@ -64,7 +64,7 @@ TEST_CASE("a VF that DEL cannot reach keeps its settings on the PF, with its lin
 }
 
 TEST_CASE("a stale record never switches off a living pod's VF, and DEL waits only once for several devices",
-          "[sriov][gc][del]") {
+          "[sriov][gc][del][contain]") {
     NEEDS_VFS();
     const VfNode vfs;
     const UnchangedNode node(Numbers::ignored);

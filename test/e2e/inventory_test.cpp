@@ -55,7 +55,7 @@ std::vector<std::string> rows_of(const std::string& text) {
 
 } // namespace
 
-TEST_CASE("the inventory shows functions, RDMA devices, and the pods that have them", "[inventory][sriov]") {
+TEST_CASE("the inventory shows functions, RDMA devices, and the pods that have them", "[inventory][readme][sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string pf = shell(concat("basename $(readlink -f /sys/class/net/", stage.vfs.pf(), "/device)"));
@@ -84,16 +84,8 @@ TEST_CASE("the inventory shows functions, RDMA devices, and the pods that have t
     CHECK_THAT(inventory(), Contains("shop/till") && Contains("10.71.0.1/24"));
     CHECK_THAT(inventory("-o wide"), Contains("FIRMWARE") && Contains("100 Gb/sec"));
     CHECK_THAT(inventory("-o svg"), StartsWith("<svg ") && EndsWith("</svg>\n") && Contains("shop/till"));
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
 
-TEST_CASE("the documented inventory is the command's", "[inventory][readme][sriov]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    PluginCall call = vf_call(stage.vfs, stage.pod, 0, ipam("10.71.0.0/24"));
-    call.args = "K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
-    (void)add(call);
+    // The documented inventory is this one.
     const std::vector<std::string> real = rows_of(inventory());
     int tables = 0;
     for (const Markdown& document : documents())
@@ -109,6 +101,18 @@ TEST_CASE("the documented inventory is the command's", "[inventory][readme][srio
     for (const std::string& key : lines_of(found("[paths|map(strings)|last|select(.)]|unique[]")))
         CHECK_THAT(page, Contains(concat('`', key, '`')));
     CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+
+    // A container sees the inventory of the host whose / is mounted in it.
+    const std::string here = found(".devices[]|[.address,.rdmaDevices[].name,.netDevices[].name]");
+    const std::string there = shell(
+        concat("mkdir -p /tmp/host && unshare --mount --net --uts sh -c \"mount --rbind / /tmp/host && hostname box "
+               "&& ",
+               binary(),
+               " inventory --root /tmp/host -o json\" | jq -cr "
+               "'.devices[]|[.address,.rdmaDevices[].name,.netDevices[].name]'"));
+    CHECK(there == here);
+    CHECK_THAT(here, Contains(stage.vfs.vf(1)));
 }
 
 TEST_CASE("the inventory shows children that rdmanet did not make", "[inventory][rdma]") {
@@ -124,20 +128,6 @@ TEST_CASE("the inventory shows children that rdmanet did not make", "[inventory]
           concat("[\"", parent, "\",\"macvlan\",null,\"10.72.0.9/24\",\"", rdma_device_of(parent), "\",true]\n"));
     pod.run("ip link delete data0");
     CHECK(node.difference() == "");
-}
-
-TEST_CASE("a container sees the inventory of the host whose / is mounted in it", "[inventory][sriov]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const std::string here = found(".devices[]|[.address,.rdmaDevices[].name,.netDevices[].name]");
-    const std::string there = shell(
-        concat("mkdir -p /tmp/host && unshare --mount --net --uts sh -c \"mount --rbind / /tmp/host && hostname box "
-               "&& ",
-               binary(),
-               " inventory --root /tmp/host -o json\" | jq -cr "
-               "'.devices[]|[.address,.rdmaDevices[].name,.netDevices[].name]'"));
-    CHECK(there == here);
-    CHECK_THAT(here, Contains(stage.vfs.vf(1)));
 }
 
 TEST_CASE("the inventory's exit statuses are the documented ones", "[inventory][readme]") {

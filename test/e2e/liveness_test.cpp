@@ -36,7 +36,6 @@ std::string lease_holders() {
 } // namespace
 
 TEST_CASE("the runtime's GC in a container removes nothing of pods that it cannot see", "[liveness][gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const Pod later("later");
     const UnchangedNode node;
@@ -69,7 +68,7 @@ TEST_CASE("the runtime's GC in a container removes nothing of pods that it canno
 
 TEST_CASE("the node reclaims from dead pods, whichever container attached them", "[liveness][gc][sriov]") {
     NEEDS_VFS();
-    NEEDS(kernel_has("macvlan") && is_initial_pid_namespace(), "macvlan and the initial PID namespace");
+    NEEDS(is_initial_pid_namespace(), "the initial PID namespace");
     const VfNode vfs;
     const VethParent parent("par0");
     const Pod later("later");
@@ -116,7 +115,6 @@ TEST_CASE("the node reclaims from dead pods, whichever container attached them",
 
 TEST_CASE("a container whose PID namespace reuses an earlier one's number collects nothing of that container",
           "[liveness][gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
     Pod pod("pod");
@@ -150,7 +148,6 @@ TEST_CASE("a container whose PID namespace reuses an earlier one's number collec
 }
 
 TEST_CASE("a process that root may not examine counts like one in the pod's network namespace", "[liveness][gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
     // A process without the target's capabilities may not trace it (cap_ptrace_access_check(), security/commoncap.c).
@@ -178,7 +175,7 @@ TEST_CASE("a process that root may not examine counts like one in the pod's netw
 }
 
 TEST_CASE("a caller that does not see every process proves no pod dead", "[liveness][gc]") {
-    NEEDS(kernel_has("macvlan") && is_initial_pid_namespace(), "macvlan and the initial PID namespace");
+    NEEDS(is_initial_pid_namespace(), "the initial PID namespace");
     const VethParent parent("par0");
     const UnchangedNode node;
     const std::string weak = "setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace";

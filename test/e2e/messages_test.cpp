@@ -1,14 +1,10 @@
-// What CHECK, DEL, STATUS and the commands say of attachments, compared in full with messages.golden. Tests of each
-// command only require what its messages must name.
+// The output of the commands and of plans, compared in full with messages.golden.
 #include "containers.hpp"
-#include "fake_plugin.hpp"
 #include "golden.hpp"
 #include "plan_stage.hpp"
 #include "read_only_state.hpp"
 
-#include "support/lease_lines.hpp"
 #include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -35,20 +31,6 @@ std::string settled(std::string text) {
     };
     for (const auto& [expression, name] : varying) text = std::regex_replace(text, expression, name);
     return text;
-}
-
-PluginCall without_pod(PluginCall call) {
-    call.container = call.netns = call.ifname = "";
-    return call;
-}
-
-/// Keeps DEL's error and log. Neither may have words that go-cni takes for success: if DEL dies, the log stands for
-/// the error.
-void keep_del(Golden& golden, const PluginCall& call) {
-    const ProcessResult result = call.with_command("DEL").run();
-    CHECK_NOTHROW(refuse_words_of_success({.out = result.err}));
-    if (result.exit_status != 0) golden.add(error_of(result));
-    golden.add(complaints(result.err));
 }
 
 /// Keeps a command and its output. Lines about other devices are left out, because they depend on the machine.
@@ -115,135 +97,7 @@ struct Scene {
 
 } // namespace
 
-TEST_CASE("messages.golden has CHECK's differences", "[golden][check]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, kTwoRoutes);
-    Golden golden("CHECK");
-    const auto keep_after = [&](const std::string& damage) {
-        const std::string result = add(call);
-        shell(damage);
-        golden.add(settled(check(call, result)));
-        CHECK(del(call) == "");
-    };
-    for (const char* damage :
-         {"link set net1 down", "link delete net1", "link set net1 address 02:00:00:00:00:77",
-          "link set net1 type macvlan mode private", "address del 10.90.0.1/24 dev net1", "route del 10.91.0.0/16"})
-        keep_after(concat("ip -n pod ", damage));
-    {
-        const VethParent other("par1");
-        keep_after("ip -n pod link delete net1; ip link add link par1 name net1 netns pod type macvlan mode bridge");
-    }
-    keep_after(concat("cd ", kJournal, " && jq '.phase=\"prepared\"' c1:net1:net.json >../x && cp ../x c1*; rm ../x"));
-    const std::string result = add(call);
-    forget_leases(concat(kState, "/leases.sqlite"));
-    golden.add(check(call, result));
-    CHECK(del(call) == "");
-    CHECK(golden.difference() == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("messages.golden has what DEL could not undo, never in words of success", "[golden][del]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const FakePlugin plugin;
-    Golden golden("DEL");
-    const PluginCall delegated = fake_call(stage.pod);
-    plugin.install(kGoodAdd);
-    (void)add(delegated);
-    for (const char* failure :
-         {R"(echo '{"code":11,"msg":"lease not found: no such file or directory"}'; exit 1)", "kill -9 $$", "exit 3"}) {
-        plugin.install(failure);
-        keep_del(golden, delegated);
-    }
-    keep_del(golden, with(delegated, "'mark':'corrected'"));
-    plugin.uninstall();
-    keep_del(golden, delegated);
-    plugin.install("exit 0");
-    keep_del(golden, delegated);
-    plugin.install(R"(echo '{"code":7,"msg":"lease not found"}'; exit 1)");
-    (void)refusal(delegated);
-    keep_del(golden, delegated);
-
-    const PluginCall leased = call_for(stage.pod, kTwoRoutes);
-    (void)add(leased);
-    {
-        const ReadOnlyState state;
-        keep_del(golden, leased);
-    }
-    CHECK(del(leased) == "");
-    (void)add(leased);
-    shell(concat("echo '{}' >", kJournal, "c1:net1:net.json"));
-    {
-        const ReadOnlyState state;
-        keep_del(golden, call_for(stage.pod, "'master':'par0'"));
-    }
-    keep_del(golden, leased);
-    CHECK(golden.difference() == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("messages.golden has ADD's refusals of a full range and of a state directory", "[golden][add]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    Golden golden("ADD");
-    const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.90.1.1/32", "'enable_l3':true")));
-    PluginCall next = of(call, "c2");
-    next.ifname = "net2";
-    const auto keep = [&] { golden.add(refusal(next)); };
-    const auto keep_after = [&](const std::string& damage, const std::string& repair) {
-        shell(damage);
-        keep();
-        shell(repair);
-    };
-    (void)add(call);
-    keep();
-    CHECK(del(call) == "");
-    {
-        const ReadOnlyState state;
-        keep();
-    }
-    keep_after(concat("chown 1000 ", kState), concat("chown 0 ", kState));
-    keep_after(concat("chmod 1777 ", kState), concat("chmod 700 ", kState));
-    keep_after(concat("mv ", kState, " /run/saved && touch ", kState),
-               concat("rm ", kState, " && mv /run/saved ", kState));
-    CHECK(golden.difference() == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("messages.golden has STATUS's refusals", "[golden][status]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    Golden golden("STATUS");
-    const auto keep = [&](const std::string& members) {
-        golden.add(outcome(without_pod(call_for(stage.pod, members)), "STATUS"));
-    };
-    const auto keep_after = [&](const std::string& damage, const std::string& repair) {
-        shell(damage);
-        keep(kTwoRoutes);
-        shell(repair);
-    };
-    const std::string one = concat("'master':'par0',", ipam("10.90.1.1/32", "'enable_l3':true"));
-    const PluginCall call = call_for(stage.pod, one);
-    (void)add(call);
-    for (const std::string& members : {std::string("'master':'par9'"), std::string("'master':'par0','mtu':9000"), one})
-        keep(members);
-    keep_after("ip link set par0 down", "ip link set par0 up");
-    {
-        const ReadOnlyState state;
-        keep(kTwoRoutes);
-    }
-    keep_after(concat("chown 1000 ", kState), concat("chown 0 ", kState));
-    keep_after(concat("chmod 1777 ", kState), concat("chmod 700 ", kState));
-    CHECK(del(call) == "");
-    keep_after(concat("mv ", kState, " /run/saved && touch ", kState),
-               concat("rm ", kState, " && mv /run/saved ", kState));
-    CHECK(golden.difference() == "");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("messages.golden has the output of state, check and gc", "[golden][state][check][gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     Scene scene;
     Golden golden("commands on a node");
     for (const char* arguments : {"state --state-dir /nope", "state", "check"}) keep_command(golden, arguments);
@@ -274,7 +128,6 @@ TEST_CASE("messages.golden has the output of state, check and gc", "[golden][sta
 }
 
 TEST_CASE("messages.golden has plans of shared networks", "[golden][plan]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     Golden golden("rdmanet plan");
     const auto keep = [&](const std::string& members, const std::string& args = "") {

@@ -69,7 +69,6 @@ void check_same_words(const PluginCall& call) {
 } // namespace
 
 TEST_CASE("a plan reports what ADD then does, and leaves no trace", "[plan]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call =
         of(call_for(stage.pod, concat("'master':'par0','mtu':1400,'mac':'02:00:00:00:00:42',",
@@ -116,7 +115,6 @@ TEST_CASE("a plan reports what ADD then does, and leaves no trace", "[plan]") {
 }
 
 TEST_CASE("a plan refuses in ADD's words when no address is available", "[plan]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const std::string one = "'ipam':{'type':'rdmanet','cooldown':0,'range':'10.122.0.0/29','range_start':'10.122.0.2',"
                             "'range_end':'10.122.0.2','addresses':[{'address':'10.123.0.1/24'}]}";
@@ -154,7 +152,6 @@ TEST_CASE("a plan refuses in ADD's words when no address is available", "[plan]"
 }
 
 TEST_CASE("a plan behind another plugin uses that plugin's result, or reports that it is missing", "[plan]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const fs::path result = "/tmp/rdmanet-plan-result.json";
     const auto list = [](const std::string& members) {
@@ -222,7 +219,7 @@ TEST_CASE("a VF's plan has its settings, its owner and what ADD reclaims from a 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("an InfiniBand VF's plan binds its driver again for a GUID", "[plan][infiniband]") {
+TEST_CASE("an InfiniBand VF's plan binds its driver again for a GUID", "[plan][infiniband][rebind]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband("exclusive");
     infiniband.make_vfs(1);
@@ -241,7 +238,7 @@ TEST_CASE("an InfiniBand VF's plan binds its driver again for a GUID", "[plan][i
 }
 
 TEST_CASE("a plan sets up a VF's representor, and refuses the NIC of the default route as ADD does",
-          "[plan][sriov][device]") {
+          "[plan][sriov][device][representor]") {
     NEEDS_VFS();
     const std::string spare = rdma_parent(1); // first, because representors are net devices of a PF too
     const VfNode vfs;

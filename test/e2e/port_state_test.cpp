@@ -48,10 +48,7 @@ std::size_t count(const std::string& text, const std::string& part) {
     return found;
 }
 
-std::string status_of(PluginCall call) {
-    call.container.clear();
-    call.netns.clear();
-    call.ifname.clear();
+std::string status_of(const PluginCall& call) {
     return outcome(call, "STATUS");
 }
 
@@ -64,7 +61,7 @@ std::string warning_of_check() {
 
 TEST_CASE("a parent whose RDMA port is not active produces a warning, or a refusal before anything changes",
           "[rdma][port]") {
-    NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
+    NEEDS(!rdma_parent().empty(), "an RDMA parent");
     const Pod pod("pod");
     const UnchangedNode node;
     const std::string members = concat("'master':'", rdma_parent(), "',", ipam("10.110.0.0/24"));
@@ -162,23 +159,6 @@ TEST_CASE("a whole function's port state is known before ADD if its interface is
         CHECK(check(refusing, result) == ""); // the move set the link down, and it may not be up again
         shell("sed -i 's/\"createdSinceBoot\": [0-9]*,//' /run/rdmanet/attachments/*");
         CHECK_THAT(check(refusing, result), Contains(concat("code 107: ", said)) && Contains("\"net1\""));
-    }
-    CHECK(check(refusing, result) == "");
-    CHECK(del(refusing) == "");
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("CHECK of a VF whose RDMA device stayed on the host reads the port there", "[rdma][port][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs("shared");
-    const Pod pod("pod");
-    const UnchangedNode node;
-    const PluginCall refusing = vf_call(vfs, pod, 0, concat(kRefuse, ipam("10.115.0.0/24")));
-    const std::string result = add(refusing);
-    CHECK(check(refusing, result) == "");
-    {
-        const Without cable("cable");
-        CHECK_THAT(check(refusing, result), Names("code 107", "port 1", vfs.rdma(0), "not active", "state down"));
     }
     CHECK(check(refusing, result) == "");
     CHECK(del(refusing) == "");

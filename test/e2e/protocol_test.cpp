@@ -3,7 +3,6 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -77,61 +76,12 @@ TEST_CASE("ADD, CHECK and DEL work for every version, and the result has the ver
         else
             CHECK_THAT(check(call, result), Names("code 1", "CHECK", version, "0.4.0"));
         CHECK(del(version >= "0.4.0" ? after(call, result) : call).empty());
-        CHECK(stage.node.difference() == "");
-    }
-}
-
-TEST_CASE("a configuration without a version means 0.1.0", "[protocol]") {
-    const Stage stage;
-    PluginCall call = dual_stack(stage.pod, "0.1.0");
-    call.config = replaced(call.config, R"("cniVersion":"0.1.0",)", "");
-    CHECK(add(call) == replaced(kOldest, "VERSION", "0.1.0"));
-    CHECK(del(call).empty());
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("GC and STATUS exist since 1.1.0, and print nothing", "[protocol]") {
-    const Stage stage;
-    for (const std::string& version : kVersions)
-        for (const char* command : {"GC", "STATUS"}) {
-            INFO(version << command);
-            PluginCall call = dual_stack(stage.pod, version);
-            call.container = call.netns = call.ifname = "";
-            const ProcessResult result = call.with_command(command).run();
-            if (version == "1.1.0") {
-                CHECK(result.exit_status == 0);
-                CHECK(result.out.empty());
-            } else {
-                CHECK_THAT(error_of(result), Names("code 1", command, version, "1.1.0"));
-            }
-        }
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("STATUS reports with code 50 that ADD cannot work", "[protocol]") {
-    const Stage stage;
-    CHECK_THAT(outcome(call_for(stage.pod, "'master':'absent0'"), "STATUS"), Names("code 50", "master", "absent0"));
-    const PluginCall full = call_for(stage.pod, concat("'master':'par0',", ipam("10.60.0.0/30", "'exclude':["
-                                                                                                "'10.60.0.2/32']")));
-    CHECK(outcome(full, "STATUS").empty());
-    (void)add(full);
-    CHECK_THAT(outcome(full, "STATUS"), Names("code 50", "10.60.0.0/30", "no free address"));
-    CHECK(del(full).empty());
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("an attachment without an address is refused first for versions whose results need one", "[protocol]") {
-    const Stage stage;
-    for (const std::string& version : kVersions) {
-        INFO(version);
-        const PluginCall call = call_for(stage.pod, "'master':'par0'", version);
-        if (version < "0.3.0") {
-            CHECK_THAT(refusal(call), Names("code 7", "cniVersion", version, "address"));
-            CHECK(stage.node.difference() == "");
-        } else {
-            CHECK(addresses(add(call)).empty());
-        }
-        CHECK(del(call).empty());
+        const PluginCall bare = call_for(stage.pod, "'master':'par0'", version);
+        if (version < "0.3.0")
+            CHECK_THAT(refusal(bare), Names("code 7", "cniVersion", version, "address"));
+        else
+            CHECK(addresses(add(bare)).empty());
+        CHECK(del(bare).empty());
         CHECK(stage.node.difference() == "");
     }
 }
@@ -173,52 +123,22 @@ TEST_CASE("the result has the DNS settings of earlier plugins if rdmanet has non
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("every refusal is one document with version, code and message", "[protocol]") {
+TEST_CASE("a refusal has the version of the configuration, or the newest if that is not known yet", "[protocol]") {
     const Stage stage;
     const PluginCall good = dual_stack(stage.pod, "0.4.0");
-    const auto conf = [&](const std::string& text) {
-        PluginCall call = good;
-        call.config = text;
-        return call;
-    };
-    const auto variable = [&](std::string PluginCall::*member, const std::string& text) {
-        PluginCall call = good;
-        call.*member = text;
-        return call;
-    };
-    struct Case {
-        PluginCall call;
-        const char* version;
-        Names names;
-    };
-    const Case cases[] = {
-        {variable(&PluginCall::command, "add"), "1.1.0", Names("code 4", "CNI_COMMAND", "add")},
-        {variable(&PluginCall::container, ""), "1.1.0", Names("code 4", "[CNI_CONTAINERID]")},
-        {variable(&PluginCall::container, "../x"), "1.1.0", Names("code 4", "CNI_CONTAINERID")},
-        {variable(&PluginCall::container, "\xff"), "1.1.0", Names("code 4", "CNI_CONTAINERID")},
-        {variable(&PluginCall::container, "c\n"), "1.1.0", Names("code 4", "CNI_CONTAINERID")},
-        {variable(&PluginCall::ifname, "a/b"), "1.1.0", Names("code 4", "CNI_IFNAME")},
-        {variable(&PluginCall::netns, "/run/netns/absent"), "0.4.0", Names("code 4", "CNI_NETNS")},
-        {variable(&PluginCall::netns, "/etc/passwd"), "0.4.0", Names("code 4", "CNI_NETNS")},
-        {variable(&PluginCall::netns, "/proc/self/ns/mnt"), "0.4.0", Names("code 4", "CNI_NETNS")},
-        {variable(&PluginCall::netns, "/proc/self/ns/net"), "0.4.0", Names("code 8", "CNI_NETNS", "/proc/self/ns/net")},
-        {variable(&PluginCall::args, "FOO=1"), "0.4.0", Names("code 4", "CNI_ARGS", "FOO")},
-        {conf("{"), "1.1.0", Names("code 6", "line 1")},
-        {conf("{\"a\":\"\xff\"}"), "1.1.0", Names("code 6")},
-        {conf(std::string(100'000, '[')), "1.1.0", Names("code 6", "64 levels")},
-        {conf("[]"), "1.1.0", Names("code 7", "an array")},
-        {conf(R"({"cniVersion":"0.4.0"})"), "0.4.0", Names("code 7", "name", "missing")},
-        {conf(R"({"cniVersion":"0.4.0","name":"a/b"})"), "0.4.0", Names("code 7", "name", "a/b")},
-        {conf(R"({"cniVersion":"1.0","name":"n"})"), "1.1.0", Names("code 1", "\"1.0\"")},
-        {conf(R"({"cniVersion":"2.0.0","name":"n"})"), "1.1.0", Names("code 1", "2.0.0")},
-        {conf(R"({"cniVersion":4,"name":"n"})"), "1.1.0", Names("code 7", "cniVersion", "4")},
-        {with(good, "'mtu':'1400'"), "0.4.0", Names("code 7", "mtu", "1400")},
-        {with(good, "'flag':'vepa'"), "0.4.0", Names("code 2", "flag", "vepa")},
-    };
-    for (const auto& [call, version, names] : cases) {
+    PluginCall unknown_command = good;
+    unknown_command.command = "add";
+    PluginCall no_netns = good;
+    no_netns.netns = "/run/netns/absent";
+    PluginCall no_object = good;
+    no_object.config = "[]";
+    for (const auto& [call, version] : {std::pair(unknown_command, "1.1.0"),
+                                        {no_object, "1.1.0"},
+                                        {no_netns, "0.4.0"},
+                                        {with(good, "'name':null"), "0.4.0"},
+                                        {with(good, "'cniVersion':'2.0.0'"), "1.1.0"}}) {
         const ProcessResult result = call.run();
-        CHECK(result.exit_status == 1);
-        CHECK_THAT(error_of(result), names);
+        CHECK_THAT(error_of(result), StartsWith("code "));
         CHECK(document_of(result).root().at("cniVersion").string() == version);
     }
     CHECK(stage.node.difference() == "");

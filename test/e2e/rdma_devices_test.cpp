@@ -46,7 +46,8 @@ void take_back(const VfNode& vfs) {
 
 } // namespace
 
-TEST_CASE("all RDMA devices of a VF move into the pod, and return", "[sriov][rdma]") {
+TEST_CASE("all RDMA devices of a VF move into the pod and return, or the one that the configuration chooses",
+          "[sriov][rdma]") {
     NEEDS(OtherNic::possible(), "a NIC with two RDMA devices of two ports for each function");
     const OtherVfStage stage("rdma_devices=2 rdma_ports=2");
     const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/two-devices-c1_net1";
@@ -78,15 +79,10 @@ TEST_CASE("all RDMA devices of a VF move into the pod, and return", "[sriov][rdm
         CHECK(del(call) == "");
     }
     CHECK(stage.node.difference() == "");
-}
 
-TEST_CASE("a configuration can choose one RDMA device of a VF by its place or its name, and the others stay",
-          "[sriov][rdma]") {
-    NEEDS(OtherNic::possible(), "a NIC with two RDMA devices for each function");
-    const OtherVfStage stage("rdma_devices=2");
-    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/one-device-c1_net1";
-    const auto members = [&](const std::string& device) {
-        return concat("'rdma':{'device':", device, "},'runtimeConfig':{'CNIDeviceInfoFile':'", info, "'},",
+    const std::string info_of_one = "/var/run/k8s.cni.cncf.io/devinfo/cni/one-device-c1_net1";
+    const auto choosing = [&](const std::string& device) {
+        return concat("'rdma':{'device':", device, "},'runtimeConfig':{'CNIDeviceInfoFile':'", info_of_one, "'},",
                       ipam("10.115.0.0/24"));
     };
     {
@@ -95,19 +91,19 @@ TEST_CASE("a configuration can choose one RDMA device of a VF by its place or it
         for (const auto& [device, gone, stays] :
              {std::tuple("1", "roce0p0v0d1", "roce0p0v0"), std::tuple("'*v?'", "roce0p0v0", "roce0p0v0d1")}) {
             INFO(device);
-            const PluginCall call = vf_call(stage.vfs, pod, 0, members(device));
+            const PluginCall call = vf_call(stage.vfs, pod, 0, choosing(device));
             const std::string result = add(call);
             CHECK_THAT(pod.run("rdma link"), Contains(concat("link ", gone, "/1 ")));
             CHECK_FALSE(pod.succeeds(concat("rdma dev show ", stays)));
             CHECK(succeeds(concat("rdma dev show ", stays)));
-            CHECK(value(shell(concat("cat ", info)), "pci.rdma-device") == gone);
+            CHECK(value(shell(concat("cat ", info_of_one)), "pci.rdma-device") == gone);
             CHECK(check(call, result) == "");
             CHECK(del(call) == "");
             CHECK(node.difference() == "");
         }
         stage.set_fault("vf_call_fail", 1); // the error would have this failure if anything were changed
         for (const std::string device : {"2", "'*d2'"})
-            CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat("'trust':'on',", members(device)))),
+            CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat("'trust':'on',", choosing(device)))),
                        Names("code 103", "rdma.device", "0001:00:01.0", "0 (\"roce0p0v0\")", "1 (\"roce0p0v0d1\")"));
         stage.set_fault("vf_call_fail", 0);
         CHECK(node.difference() == "");
@@ -208,32 +204,6 @@ TEST_CASE("DEL gives up waiting for an RDMA device, names what is still held, an
     wait_until("test -e /sys/class/infiniband/roce0p0v0");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("a VF without a node GUID produces a warning, and the warning's command sets one", "[sriov][rdma]") {
-    NEEDS_VFS();
-    const VfNode vfs;
-    const Pod pod("pod");
-    const std::string fault = concat(" >/sys/kernel/debug/simrnic/", vfs.pf(), "/vf_no_guid");
-    const std::string rebind =
-        concat("cd /sys/bus/pci/drivers/simrnic && echo ", vfs.vf(0), " >unbind && echo ", vfs.vf(0), " >bind");
-    const std::string set_mac = concat("ip link set ", vfs.pf(), " vf 0 mac ");
-    shell(concat("echo 1", fault, " && ", rebind));
-    const PluginCall call = vf_call(vfs, pod, 0, "'rdma':true");
-    const auto warning_of_add = [&] {
-        const UnchangedNode node;
-        const ProcessResult added = call.with_command("ADD").run();
-        CHECK(added.exit_status == 0);
-        CHECK(check(call, added.out) == "");
-        CHECK(del(call) == "");
-        CHECK(node.difference() == "");
-        return added.err;
-    };
-    CHECK_THAT(warning_of_add(),
-               Names(vfs.rdma(0), "VF 0", vfs.pf(), "node GUID", "driver", vfs.vf(0)) && Contains(set_mac));
-    shell(concat(set_mac, "02:00:00:00:00:42 && ", rebind));
-    CHECK_THAT(warning_of_add(), !Contains("GUID"));
-    shell(concat("echo 0", fault));
 }
 
 } // namespace rdmanet::test

@@ -29,51 +29,46 @@ PluginCall numbered_call(const Pod& pod, int number, const std::string& members)
     return call;
 }
 
+struct ExclusiveMode {
+    ~ExclusiveMode() { (void)set_rdma_mode("shared"); }
+};
+
 } // namespace
 
-TEST_CASE("the GIDs of all addresses exist when ADD returns, and vanish with DEL", "[rdma][core]") {
-    NEEDS(kernel_has("macvlan") && kernel_has("ipvlan") && !rdma_parent().empty(), "children and an RDMA parent");
+TEST_CASE("the GIDs of all addresses exist when ADD returns, and vanish with DEL",
+          "[rdma][ipvlan][parent][core][gid]") {
+    NEEDS(kernel_has("ipvlan") && succeeds("modprobe 8021q") && !rdma_parent().empty(),
+          "children, VLANs and an RDMA parent");
     const std::string parent = rdma_parent();
     const std::string device = rdma_device_of(parent);
     const Pod pod("pod");
     const UnchangedNode node;
-    for (const std::string kind : {"macvlan", "ipvlan"}) {
-        const PluginCall call = call_for(pod, concat("'master':'", parent, "','attach':'", kind, "','rdma':true,",
-                                                     ipam("10.41.0.0/24", "'ipRanges':[{'range':'fd41::/64'}]")));
+    const auto expect_gids = [&](const std::string& members) {
+        INFO(members);
+        const UnchangedNode present;
+        const PluginCall call =
+            call_for(pod, concat(members, ",'rdma':true,", ipam("10.41.0.0/24", "'ipRanges':[{'range':'fd41::/64'}]")));
         const std::string result = add(call);
-        const std::string v4 = entries(device, "0000:0000:0000:0000:0000:ffff:0a29:0001");
-        const std::string v6 = entries(device, "fd41:0000:0000:0000:0000:0000:0000:0001");
-        CHECK_THAT(v4, Contains("net1 RoCE v2") && Contains("net1 IB/RoCE v1"));
-        CHECK_THAT(v6, Contains("net1 RoCE v2") && Contains("net1 IB/RoCE v1"));
+        CHECK(pod.run("cat /sys/class/net/net1/iflink") == shell(concat("cat /sys/class/net/", parent, "/ifindex")));
+        for (const char* gid : {"0000:0000:0000:0000:0000:ffff:0a29:0001", "fd41:0000:0000:0000:0000:0000:0000:0001"})
+            CHECK_THAT(entries(device, gid), Contains("net1 RoCE v2") && Contains("net1 IB/RoCE v1"));
         CHECK(check(call, result) == "");
         CHECK(del(call) == "");
-        CHECK(node.difference() == "");
-    }
-}
-
-TEST_CASE("a parent works although its VLAN has GIDs of the same link-local address", "[rdma]") {
-    NEEDS(kernel_has("macvlan") && succeeds("modprobe 8021q") && !rdma_parent().empty(),
-          "macvlan, VLANs and an RDMA parent");
-    const std::string parent = rdma_parent();
-    const std::string gids = concat("/sys/class/infiniband/", rdma_device_of(parent), "/ports/1/gid_attrs/ndevs/*");
+        CHECK(present.difference() == "");
+    };
+    expect_gids(concat("'attach':'ipvlan','master':'", parent, '\''));
+    expect_gids(concat("'master':'", device, '\'')); // the parent by the name of its RDMA device
+    // The VLAN has GIDs of the same link-local address.
     shell(concat("ip link add link ", parent,
                  " name vlan5 type vlan id 5 && echo 0 >/proc/sys/net/ipv6/conf/vlan5/accept_dad && ip link set vlan5 "
                  "up"));
-    wait_until(concat("grep -qsx vlan5 ", gids));
-    {
-        const Pod pod("pod");
-        const UnchangedNode node;
-        const PluginCall call = call_for(pod, concat("'master':'", parent, "','rdma':true,", ipam("10.41.6.0/24")));
-        const std::string result = add(call);
-        CHECK(check(call, result) == "");
-        CHECK(del(call) == "");
-        CHECK(node.difference() == "");
-    }
+    wait_until(concat("grep -qsx vlan5 /sys/class/infiniband/", device, "/ports/1/gid_attrs/ndevs/*"));
+    expect_gids(concat("'master':'", parent, '\''));
     shell("ip link delete vlan5");
+    CHECK(node.difference() == "");
 }
 
-TEST_CASE("required RDMA is refused if the parent has no RDMA device", "[rdma]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
+TEST_CASE("required RDMA is refused if the parent has no RDMA device", "[rdma][gid]") {
     const Stage stage;
     const std::string members = concat("'master':'par0',", ipam("10.41.2.0/24"));
     // A kernel without RDMA drivers produces its own message.
@@ -89,8 +84,8 @@ TEST_CASE("required RDMA is refused if the parent has no RDMA device", "[rdma]")
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a parent with software RDMA serves its pods until the RDMA device is removed", "[rdma][check]") {
-    NEEDS(kernel_has("macvlan") && succeeds("modprobe rdma_rxe"), "macvlan and rdma_rxe");
+TEST_CASE("a parent with software RDMA serves its pods until the RDMA device is removed", "[rdma][check][gid]") {
+    NEEDS(succeeds("modprobe rdma_rxe"), "rdma_rxe");
     const Stage stage;
     shell("rdma link add rxe0 type rxe netdev par0");
     const UnchangedNode with_rxe;
@@ -108,8 +103,8 @@ TEST_CASE("a parent with software RDMA serves its pods until the RDMA device is 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a full GID table refuses a pod or warns, as configured, and CHECK detects it", "[rdma][check]") {
-    NEEDS(kernel_has("macvlan") && OtherNic::possible(), "macvlan and the software NIC");
+TEST_CASE("a full GID table refuses a pod or warns, as configured, and CHECK detects it", "[rdma][check][gid]") {
+    NEEDS(OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"), "the software NIC and the plugin static");
     const OtherNic nic("nics=1 gid_table_len=4"); // the port itself uses two entries
     const std::string parent = rdma_parent();
     const std::string device = rdma_device_of(parent);
@@ -138,10 +133,22 @@ TEST_CASE("a full GID table refuses a pod or warns, as configured, and CHECK det
     CHECK(del(first) == "");
     CHECK(outcome(second, "STATUS") == "");
     CHECK(node.difference() == "");
+    // rdmanet learns how many addresses another plugin gives only after the interface exists.
+    const auto limited = [&](const std::string& rdma) {
+        return call_for(pod,
+                        concat("'master':'", parent, "','rdma':{", rdma,
+                               "},'ipam':{'type':'static','addresses':"
+                               "[{'address':'10.41.5.1/24'},{'address':'10.41.5.2/24'}]}"),
+                        "1.0.0");
+    };
+    CHECK_THAT(refusal(limited("'gidTimeoutMs':50")),
+               Names("code 103", "GID", "10.41.5.2", "50 ms", "4 of 4", "net1", "(2)"));
+    CHECK_THAT(refusal(limited("'maxGids':5")), Contains("code 7: rdma.maxGids: 5 entries") && Contains("need 6"));
+    CHECK(node.difference() == "");
 }
 
-TEST_CASE("more pods fit into a small GID table without link-local addresses", "[rdma]") {
-    NEEDS(kernel_has("macvlan") && OtherNic::possible(), "macvlan and the software NIC");
+TEST_CASE("more pods fit into a small GID table without link-local addresses", "[rdma][gid]") {
+    NEEDS(OtherNic::possible(), "the software NIC");
     const OtherNic nic("nics=1 gid_table_len=6"); // the port itself uses two entries
     const std::string parent = rdma_parent();
     const Pod pod("pod");
@@ -177,7 +184,7 @@ TEST_CASE("more pods fit into a small GID table without link-local addresses", "
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("CHECK detects missing GIDs of a VF's RDMA device, in the pod and on the host", "[rdma][check][sriov]") {
+TEST_CASE("CHECK detects missing GIDs of a VF's RDMA device, in the pod and on the host", "[rdma][check][sriov][gid]") {
     NEEDS(OtherNic::possible(), "the software NIC");
     const OtherNic nic("nics=1 gid_table_len=4");
     for (const std::string mode : {"exclusive", "shared"}) {
@@ -198,25 +205,28 @@ TEST_CASE("CHECK detects missing GIDs of a VF's RDMA device, in the pod and on t
     }
 }
 
-TEST_CASE("a pod whose GIDs do not fit is refused after all, and leaves nothing", "[rdma]") {
-    NEEDS(kernel_has("macvlan") && OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"),
-          "macvlan, the software NIC and the plugin static");
-    const OtherNic nic("nics=1 gid_table_len=4");
-    const std::string parent = rdma_parent();
+TEST_CASE("in RDMA mode exclusive a shared network is refused with the fix if it requires RDMA, otherwise it has none",
+          "[rdma]") {
+    NEEDS(!rdma_parent().empty(), "an RDMA parent");
+    NEEDS(set_rdma_mode("exclusive"), "a node without network namespaces");
+    const ExclusiveMode mode;
     const Pod pod("pod");
-    pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1");
     const UnchangedNode node;
-    // rdmanet learns how many addresses another plugin gives only after the interface exists.
-    const auto limited = [&](const std::string& rdma) {
-        return call_for(pod,
-                        concat("'master':'", parent, "','rdma':{", rdma,
-                               "},'ipam':{'type':'static','addresses':"
-                               "[{'address':'10.41.5.1/24'},{'address':'10.41.5.2/24'}]}"),
-                        "1.0.0");
+    const std::string members = concat("'master':'", rdma_parent(), "',", ipam("10.42.0.0/24"));
+    const PluginCall demanding = call_for(pod, concat("'rdma':true,", members));
+    CHECK_THAT(refusal(demanding), Names("code 103", "exclusive", "net", "shared", "`rdma system set netns shared`"));
+    CHECK(del(demanding) == "");
+    CHECK_THAT(outcome(demanding, "STATUS"), Contains("code 50") && Contains("rdma system set netns shared"));
+    const auto status_of_vfs = [&](const std::string& wanted) {
+        return outcome(call_for(pod, concat("'attach':'sriov','rdma':{'mode':'", wanted, "'}")), "STATUS");
     };
-    CHECK_THAT(refusal(limited("'gidTimeoutMs':50")),
-               Names("code 103", "GID", "10.41.5.2", "50 ms", "4 of 4", "net1", "(2)"));
-    CHECK_THAT(refusal(limited("'maxGids':5")), Contains("code 7: rdma.maxGids: 5 entries") && Contains("need 6"));
+    CHECK_THAT(status_of_vfs("shared"), Names("code 50", "exclusive", "net", "shared"));
+    CHECK(status_of_vfs("exclusive") == "");
+    const PluginCall modest = call_for(pod, members);
+    const std::string result = add(modest);
+    CHECK(addresses(result) == "10.42.0.1/24");
+    CHECK(check(modest, result) == "");
+    CHECK(del(modest) == "");
     CHECK(node.difference() == "");
 }
 

@@ -19,7 +19,8 @@ std::string named(const std::string& more = "") {
 
 } // namespace
 
-TEST_CASE("an RDMA device has the configured name in the pod, and returns with its own", "[sriov][rdma]") {
+TEST_CASE("an RDMA device has the configured name in the pod, and returns with its own once that is free",
+          "[sriov][rdma][del][rdma-name]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/named-c1_net1";
@@ -52,40 +53,34 @@ TEST_CASE("an RDMA device has the configured name in the pod, and returns with i
     CHECK_THAT(check(call, result), Names("code 107", stage.vfs.vf(0), "mine", "expected \"rdma0\""));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
-}
 
-TEST_CASE("an RDMA device with a configured name gets its own name back when the pod is gone and the name is free",
-          "[sriov][rdma][del]") {
-    NEEDS_VFS();
-    const VfNode vfs;
-    const UnchangedNode node;
     for (const bool is_taken : {false, true}) {
         INFO(is_taken);
-        Pod pod("pod");
-        const PluginCall call = vf_call(vfs, pod, 0, named());
-        (void)add(call);
-        if (is_taken) shell(concat("rdma dev set ", vfs.rdma(1), " name ", vfs.rdma(0)));
-        pod.destroy();
-        const ProcessResult gone = call.with_command("DEL").run();
+        Pod dead("dead");
+        const PluginCall died = vf_call(stage.vfs, dead, 0, named());
+        (void)add(died);
+        if (is_taken) shell(concat("rdma dev set ", stage.vfs.rdma(1), " name ", stage.vfs.rdma(0)));
+        dead.destroy();
+        const ProcessResult gone = died.with_command("DEL").run();
         CHECK(gone.exit_status == 0);
         if (is_taken) {
-            CHECK_THAT(gone.err, Names("warning", "RDMA", vfs.vf(0), "rdma0", vfs.rdma(0)));
+            CHECK_THAT(gone.err, Names("warning", "RDMA", stage.vfs.vf(0), "rdma0", stage.vfs.rdma(0)));
             const std::string waiting =
-                concat("RDMA device \"rdma0\" of ", vfs.vf(0), ": another RDMA device on the host has");
+                concat("RDMA device \"rdma0\" of ", stage.vfs.vf(0), ": another RDMA device on the host has");
             const std::string look = "stat -c '%i %z' ${RDMANET_STATE_DIR:-/run/rdmanet}/rdma-names.json";
             const std::string written = shell(look);
             CHECK_THAT(shell(concat(binary(), " gc")),
                        Contains(waiting)); // the administrator's name for the other device stays
             CHECK(shell(look) == written);
-            shell(concat("rdma dev set ", vfs.rdma(0), " name ", vfs.rdma(1)));
+            shell(concat("rdma dev set ", stage.vfs.rdma(0), " name ", stage.vfs.rdma(1)));
             CHECK_THAT(shell(concat(binary(), " gc")), !Contains("RDMA device"));
         }
-        CHECK(node.difference() == "");
+        CHECK(stage.node.difference() == "");
     }
 }
 
 TEST_CASE("RDMA devices whose pods swapped their names get them back, after waiting for a name in use",
-          "[sriov][rdma][del]") {
+          "[sriov][rdma][del][rdma-name]") {
     NEEDS_VFS();
     const VfNode vfs;
     const Pod one("one");

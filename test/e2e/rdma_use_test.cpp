@@ -69,7 +69,8 @@ private:
 
 } // namespace
 
-TEST_CASE("an RDMA device that a program uses is refused, and the error names the program", "[sriov][rdma]") {
+TEST_CASE("an RDMA device that a program or a kernel module uses is refused by its name, but DEL takes it back",
+          "[sriov][rdma][del][rdma-use]") {
     NEEDS_VFS();
     const VfStage stage;
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");
@@ -79,35 +80,22 @@ TEST_CASE("an RDMA device that a program uses is refused, and the error names th
                    Names("code 103", "RDMA", stage.vfs.rdma(0), "in use", std::to_string(::getpid()), "e2e_test"));
         CHECK(stage.node.difference() == "");
     }
-    (void)add(call);
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("DEL takes the RDMA device from a program in the pod that still uses it", "[sriov][rdma][del]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true");
-    (void)add(call);
-    const auto user = [&] {
-        const NetnsVisit visit(stage.pod.path());
-        return std::make_unique<RdmaUser>(stage.vfs.rdma(0));
-    }();
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-    CHECK(user->next_error() == EIO);
-}
-
-TEST_CASE("an RDMA device that a kernel module uses is refused, but DEL takes it back", "[sriov][rdma][del]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");
     {
         const KernelUser user(concat("device=", stage.vfs.rdma(0), " queue_pairs=3"));
         CHECK_THAT(refusal(call),
                    Names("code 103", "RDMA", stage.vfs.rdma(0), "in use", "simrnic_user", "3 queue pairs"));
         CHECK_THAT(shell("rdma resource show qp"), Contains("[simrnic_user]"));
         CHECK(stage.node.difference() == "");
+    }
+    (void)add(call);
+    {
+        const auto user = [&] {
+            const NetnsVisit visit(stage.pod.path());
+            return std::make_unique<RdmaUser>(stage.vfs.rdma(0));
+        }();
+        CHECK(del(call) == "");
+        CHECK(stage.node.difference() == "");
+        CHECK(user->next_error() == EIO);
     }
     (void)add(call);
     const KernelUser user(concat("device=", stage.vfs.rdma(0)));
@@ -117,23 +105,8 @@ TEST_CASE("an RDMA device that a kernel module uses is refused, but DEL takes it
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a kernel module that connects through RDMA CM is named by its own name", "[infiniband][rdma]") {
-    NEEDS(OtherNic::possible(), "an InfiniBand card");
-    const InfinibandNode infiniband("exclusive");
-    infiniband.make_vfs(1);
-    const Pod pod("pod");
-    const std::string netdev = InfinibandNode::netdev(InfinibandNode::vf(0));
-    ip_batch(concat("link set ", netdev, " up\naddress add 10.9.0.1/24 dev ", netdev));
-    wait_until_up(netdev);
-    const KernelUser user("address=10.9.0.1");
-    const UnchangedNode node;
-    const PluginCall call = call_for(pod, concat("'rdma':true,'deviceID':'", InfinibandNode::vf(0), '\''));
-    CHECK_THAT(refusal(call), Names("code 103", "RDMA", "ib0p0v0", "in use", "simrnic_user", "1 queue pair"));
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("an RDMA device whose number changes with the move is refused, because the container has the old number",
-          "[sriov][rdma]") {
+TEST_CASE("an RDMA device whose number changes with the move is refused, and a VF without a node GUID gets a warning",
+          "[sriov][rdma][rdma-use]") {
     NEEDS_VFS();
     const VfStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);
@@ -146,9 +119,34 @@ TEST_CASE("an RDMA device whose number changes with the move is refused, because
     shell(concat("echo ", stage.vfs.vf(0), " >", driver, "bind"));
     CHECK(del(call) == "");
     CHECK(but_numbers.difference() == "");
+
+    // The warning's command sets a node GUID.
+    const std::string fault = concat(" >/sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf_no_guid");
+    const std::string rebind = concat("cd /sys/bus/pci/drivers/simrnic && echo ", stage.vfs.vf(0), " >unbind && echo ",
+                                      stage.vfs.vf(0), " >bind");
+    const std::string set_mac = concat("ip link set ", stage.vfs.pf(), " vf 0 mac ");
+    shell(concat("echo 1", fault, " && ", rebind));
+    const PluginCall nameless = vf_call(stage.vfs, stage.pod, 0, "'rdma':true");
+    const auto warning_of_add = [&] {
+        const UnchangedNode node;
+        const ProcessResult added = nameless.with_command("ADD").run();
+        CHECK(added.exit_status == 0);
+        CHECK(check(nameless, added.out) == "");
+        CHECK(del(nameless) == "");
+        CHECK(node.difference() == "");
+        return added.err;
+    };
+    CHECK_THAT(warning_of_add(),
+               Names(stage.vfs.rdma(0), "VF 0", stage.vfs.pf(), "node GUID", "driver", stage.vfs.vf(0)) &&
+                   Contains(set_mac));
+    shell(concat(set_mac, "02:00:00:00:00:42 && ", rebind));
+    CHECK_THAT(warning_of_add(), !Contains("GUID"));
+    shell(concat("echo 0", fault));
 }
 
-TEST_CASE("an InfiniBand VF whose number changes when its driver is bound again is refused", "[infiniband][rdma]") {
+TEST_CASE(
+    "an InfiniBand VF is refused if its number changes when its driver is bound again, or a kernel module uses it",
+    "[infiniband][rdma][rdma-use][rebind]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband("exclusive");
     infiniband.make_vfs(2);
@@ -165,6 +163,16 @@ TEST_CASE("an InfiniBand VF whose number changes when its driver is bound again 
     shell(concat("ip link set ", InfinibandNode::netdev(InfinibandNode::vf(0)), " addrgenmode none")); // as it was
     CHECK(del(call) == "");
     CHECK(but_numbers.difference() == "");
+
+    // The kernel names the owner of a connection through RDMA CM by another way.
+    const std::string netdev = InfinibandNode::netdev(InfinibandNode::vf(0));
+    ip_batch(concat("link set ", netdev, " up\naddress add 10.9.0.1/24 dev ", netdev));
+    wait_until_up(netdev);
+    const KernelUser user("address=10.9.0.1");
+    const UnchangedNode node;
+    const PluginCall used = call_for(pod, concat("'rdma':true,'deviceID':'", InfinibandNode::vf(0), '\''));
+    CHECK_THAT(refusal(used), Names("code 103", "RDMA", "ib0p0v0", "in use", "simrnic_user", "1 queue pair"));
+    CHECK(node.difference() == "");
 }
 
 } // namespace rdmanet::test

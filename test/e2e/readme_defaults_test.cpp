@@ -169,7 +169,7 @@ TEST_CASE("every documented default has a scenario", "[examples][readme]") {
 }
 
 TEST_CASE("the documented defaults are the binary's", "[examples][readme]") {
-    NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
+    NEEDS(kernel_has("ipvlan"), "ipvlan");
     const VethParent parent("par0");
     const Pods pods;
     const UnchangedNode node;
@@ -178,8 +178,7 @@ TEST_CASE("the documented defaults are the binary's", "[examples][readme]") {
 }
 
 TEST_CASE("the documented defaults for RDMA ports are the binary's", "[examples][readme]") {
-    NEEDS(kernel_has("macvlan") && OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"),
-          "macvlan, the software NIC and the plugin static");
+    NEEDS(OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"), "the software NIC and the plugin static");
     const OtherNic nic("nics=1 gid_table_len=4"); // the port itself uses two entries
     CHECK(rdma_parent() == "rnic0p0");
     const Pods pods;

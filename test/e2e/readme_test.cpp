@@ -2,7 +2,6 @@
 // no page or section, so that documents can be restructured.
 #include "documented.hpp"
 #include "support/concat.hpp"
-#include "support/reporter.hpp"
 
 #include <rdmanet/base/file.hpp>
 
@@ -215,7 +214,6 @@ TEST_CASE("the documented error codes are the sources' codes", "[examples][readm
 }
 
 TEST_CASE("the state directory moves with RDMANET_STATE_DIR", "[examples][readme]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const fs::path moved = "/tmp/rdmanet-moved";
     PluginCall call = call_for(stage.pod, "'master':'par0'");

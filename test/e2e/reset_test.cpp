@@ -176,36 +176,13 @@ TEST_CASE("the next DEL completes a DEL that died at the reset or before it boun
     CHECK(function.resets() == "4, 0 under a driver\n"); // one more where only the driver was missing
 }
 
-TEST_CASE("a VF that DEL could not reset is refused to every pod until it was reset", "[sriov][reset][del]") {
-    NEEDS_VFS();
-    const VfNode vfs;
-    const Function function = vf_function(vfs, 0);
-    const Pod later("later");
-    const UnchangedNode node(Numbers::ignored);
-    Pod dead("dead");
-    const PluginCall call = vf_call(vfs, dead, 0, kSettings);
-    (void)add(call);
-    function.soil();
-    const std::string methods = concat(directory_of_vf(vfs, 0), "/reset_method");
-    shell(concat("echo >", methods));
-    const std::string said = del(call);
-    CHECK_THAT(said, Names("code 108", "still held", "reset", vfs.vf(0), "switched off", "echo default >", "write 0"));
-    CHECK_THAT(vfs.settings(0), !Contains("vlan 100")); // everything else is as before
-    CHECK(succeeds(concat("ip link show ", vfs.netdev(0))));
-    dead.destroy();
-    const PluginCall next = of(vf_call(vfs, later, 0), "c2");
-    CHECK_THAT(refusal(next), Names(vfs.vf(0), "reset of", "echo default >"));
-    CHECK_FALSE(function.is_clean());
-    shell(fix_in(said));
-    (void)add(next);
-    CHECK(function.is_clean());
-    CHECK(del(next) == "");
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("a device that cannot be reset is refused before anything changes, also by STATUS", "[sriov][reset]") {
+TEST_CASE("a VF that cannot be reset is refused, and also if DEL could not reset it after the last pod",
+          "[sriov][reset]") {
     NEEDS_VFS();
     const VfStage stage;
+    const Pod later("later");
+    const Function function = vf_function(stage.vfs, 0);
+    const UnchangedNode but_numbers(Numbers::ignored);
     const std::string directory = directory_of_vf(stage.vfs, 0);
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, kSettings);
     const std::string refused = stage.vfs.vf(0);
@@ -213,7 +190,30 @@ TEST_CASE("a device that cannot be reset is refused before anything changes, als
     const std::string said = refusal(call);
     CHECK_THAT(said, Names("code 102", refused, "switched off", "echo default >"));
     shell(fix_in(said));
-    CHECK(stage.node.difference() == "");
+    CHECK(but_numbers.difference() == "");
+
+    // DEL could not reset the VF.
+    Pod dead("dead");
+    const PluginCall last = vf_call(stage.vfs, dead, 0, kSettings);
+    (void)add(last);
+    function.soil();
+    const std::string methods = concat(directory, "/reset_method");
+    shell(concat("echo >", methods));
+    const std::string left = del(last);
+    CHECK_THAT(left,
+               Names("code 108", "still held", "reset", stage.vfs.vf(0), "switched off", "echo default >", "write 0"));
+    CHECK_THAT(stage.vfs.settings(0), !Contains("vlan 100")); // everything else is as before
+    CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0))));
+    dead.destroy();
+    const PluginCall next = of(vf_call(stage.vfs, later, 0), "c2");
+    CHECK_THAT(refusal(next), Names(stage.vfs.vf(0), "reset of", "echo default >"));
+    CHECK_FALSE(function.is_clean());
+    shell(fix_in(left));
+    (void)add(next);
+    CHECK(function.is_clean());
+    CHECK(del(next) == "");
+    CHECK(but_numbers.difference() == "");
+
     const std::string pf = concat("/sys/class/net/", stage.vfs.pf(), "/device");
     const std::string no_flr = concat("/sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf_no_flr");
     shell(concat("echo Y >", no_flr));

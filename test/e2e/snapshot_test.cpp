@@ -70,7 +70,6 @@ TEST_CASE("a snapshot detects changed RDMA devices of pods", "[snapshot][sriov]"
 }
 
 TEST_CASE("a snapshot detects leases, and a truncated lease database", "[snapshot]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     shell("rm -f /run/rdmanet/leases.sqlite"); // a larger one may end with unused pages
     const Snapshot before = Snapshot::take();

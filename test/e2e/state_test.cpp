@@ -58,7 +58,6 @@ std::string literally(const std::string& text) {
 } // namespace
 
 TEST_CASE("rdmanet state shows who holds what", "[state]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.36.0.0/24")));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
@@ -73,13 +72,6 @@ TEST_CASE("rdmanet state shows who holds what", "[state]") {
     CHECK(value(state, "leases.0.address") == "10.36.0.1/24");
     CHECK(value(state, "leases.0.podUID") == "uid-1");
     CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("a pod outside of Kubernetes is shown by its name alone", "[state]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.36.5.0/24")));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=;K8S_POD_NAME=till"; // podman calls plugins so
     (void)add(call);
     CHECK_THAT(state_table(), Matches("(.|\n)* till +c1 +attached (.|\n)*") && !Contains("/till"));
@@ -88,7 +80,6 @@ TEST_CASE("a pod outside of Kubernetes is shown by its name alone", "[state]") {
 }
 
 TEST_CASE("a pod's name may be any UTF-8 text, and the terminal gets its control characters escaped", "[state]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     PluginCall call = call_for(stage.pod, concat("'master':'par0','logLevel':'debug',", ipam("10.36.1.0/24")));
     const std::string hostile = "\x1b[2J\r\n\x7f\xc2\x9b'\"\\\t";
@@ -114,7 +105,7 @@ TEST_CASE("a pod's name may be any UTF-8 text, and the terminal gets its control
 }
 
 TEST_CASE("rdmanet state shows the GID indexes of a pod on the parent's RDMA device", "[state][rdma]") {
-    NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
+    NEEDS(!rdma_parent().empty(), "an RDMA parent");
     const std::string parent = rdma_parent();
     const std::string device = rdma_device_of(parent);
     const Pod one("one");
@@ -144,7 +135,7 @@ TEST_CASE("rdmanet state shows the GID indexes of a pod on the parent's RDMA dev
 }
 
 TEST_CASE("rdmanet state reads the GIDs inside the pod for its own RDMA device, and works without them",
-          "[state][sriov]") {
+          "[state][sriov][rdma]") {
     NEEDS_VFS();
     const VfNode vfs;
     const UnchangedNode node; // the pod ends before the attachment does
@@ -174,28 +165,25 @@ TEST_CASE("rdmanet state reads the GIDs inside the pod for its own RDMA device, 
     CHECK(value(state_json(), "attachments.0.rdma.0.where") == "host");
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
-}
 
-TEST_CASE("rdmanet state shows all GIDs of an RDMA device that followed another plugin's interface",
-          "[state][device][rdma]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const std::string netdev = stage.vfs.netdev(0);
-    shell(concat("ip link set ", netdev, " netns pod name net1"));
-    inside(stage.pod, "ip address add 10.43.0.1/24 dev net1 && ip link set net1 up");
-    const PluginCall call = call_for(
-        stage.pod, "'attach':'rdma','prevResult':{'cniVersion':'1.0.0','interfaces':[{'name':'net1'}]}", "1.0.0");
-    (void)add(call);
-    const std::string device = stage.vfs.rdma(0);
-    wait_until(concat("ip netns exec ", stage.pod.name(), " grep -qsx ", kV4, " -r /sys/class/infiniband/", device,
+    // All GIDs of a device that followed another plugin's interface.
+    const Pod chained("chained");
+    const UnchangedNode with_pod;
+    const std::string netdev = vfs.netdev(0);
+    shell(concat("ip link set ", netdev, " netns chained name net1"));
+    inside(chained, "ip address add 10.43.0.1/24 dev net1 && ip link set net1 up");
+    const PluginCall follower = call_for(
+        chained, "'attach':'rdma','prevResult':{'cniVersion':'1.0.0','interfaces':[{'name':'net1'}]}", "1.0.0");
+    (void)add(follower);
+    wait_until(concat("ip netns exec ", chained.name(), " grep -qsx ", kV4, " -r /sys/class/infiniband/", device,
                       "/ports/1/gids"));
-    const std::string v4 = inside(stage.pod, look_for(device, kV4));
-    CHECK_THAT(v4, Contains("(RoCE v2)"));
-    CHECK_THAT(state_table(),
-               has_row(concat(device, "/1 +pod +uverbs[0-9]+,rdma_cm +- +c1 +net1 +10[.]43[.]0[.]1 +", literally(v4))));
-    CHECK(del(call) == "");
-    inside(stage.pod, concat("ip address flush dev net1 && ip link set net1 down netns 1 name ", netdev));
-    CHECK(stage.node.difference() == "");
+    const std::string all = inside(chained, look_for(device, kV4));
+    CHECK_THAT(all, Contains("(RoCE v2)"));
+    CHECK_THAT(state_table(), has_row(concat(device, "/1 +pod +uverbs[0-9]+,rdma_cm +- +c1 +net1 +10[.]43[.]0[.]1 +",
+                                             literally(all))));
+    CHECK(del(follower) == "");
+    inside(chained, concat("ip address flush dev net1 && ip link set net1 down netns 1 name ", netdev));
+    CHECK(with_pod.difference() == "");
 }
 
 TEST_CASE("rdmanet state shows the port's GID and every character device of InfiniBand", "[state][ipoib]") {

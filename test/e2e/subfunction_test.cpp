@@ -39,7 +39,8 @@ Network chain(const std::string& rdma) {
 
 } // namespace
 
-TEST_CASE("a sub-function moves into the pod with its RDMA device, and returns as it was", "[subfunction]") {
+TEST_CASE("a sub-function moves into the pod with its RDMA device, which may have its own entry, and returns as it was",
+          "[subfunction][rdma]") {
     NEEDS(OtherNic::possible(), "a NIC with sub-functions");
     const SubfunctionStage stage;
     const std::string members = concat("'rdma':true,'mtu':1400,'mac':'02:00:00:00:00:42',", ipam("10.110.0.0/24"));
@@ -69,11 +70,7 @@ TEST_CASE("a sub-function moves into the pod with its RDMA device, and returns a
         CHECK(del(call) == "");
     }
     CHECK(stage.node.difference() == "");
-}
 
-TEST_CASE("a sub-function's RDMA device may have its own entry in the list", "[subfunction][rdma]") {
-    NEEDS(OtherNic::possible(), "a NIC with sub-functions");
-    const SubfunctionStage stage;
     const Installed installed;
     // The first entry leaves the RDMA device to the second, or moves it itself.
     for (const std::string rdma : {"'rdma':false,", ""}) {

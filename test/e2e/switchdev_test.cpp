@@ -47,7 +47,7 @@ std::string ipv6_of(const std::string& interface) {
 } // namespace
 
 TEST_CASE("a VF in switchdev mode is set up through the uplink, and its pod communicates through the representor",
-          "[sriov][rdma]") {
+          "[sriov][rdma][representor]") {
     NEEDS_VFS();
     NEEDS(kernel_has("bridge"), "bridge");
     const SwitchdevNode switched;
@@ -70,11 +70,28 @@ TEST_CASE("a VF in switchdev mode is set up through the uplink, and its pod comm
     CHECK(check(first, result) == "");
     CHECK(del(first) == "");
     CHECK(del(second) == "");
+    CHECK_THAT(refusal(vf_call(vfs, one, 0, "'vlan':100,'trust':'on'")),
+               Names("vlan 100", "VF 0", vfs.pf(), "not supported"));
+    CHECK_THAT(refusal(call_for(one, concat("'attach':'host-device','device':'", vfs.pf(), '\''))),
+               Names("several net devices", "VF", "PF"));
     CHECK(node.difference() == "");
+
+    // The representor is not on the host, so nobody can set it up.
+    const Pod elsewhere("elsewhere");
+    shell(concat("ip link set ", switched.representor(0), " netns elsewhere"));
+    const PluginCall lone = vf_call(vfs, one, 0, "'mtu':1400");
+    const UnchangedNode moved;
+    const ProcessResult added = lone.with_command("ADD").run();
+    CHECK(added.exit_status == 0);
+    CHECK_THAT(added.err, Names("VF 0", vfs.pf(), "representor"));
+    CHECK_FALSE(succeeds(concat("echo '", added.out, "' | grep rep0")));
+    CHECK(check(lone, added.out) == "");
+    CHECK(del(lone) == "");
+    CHECK(moved.difference() == "");
 }
 
-TEST_CASE("ADD sets the representor's MTU and brings it up, CHECK compares it, and DEL restores it",
-          "[sriov][check][gc]") {
+TEST_CASE("ADD sets the representor's MTU and brings it up, CHECK compares it, and DEL or a person restores it",
+          "[sriov][check][gc][representor]") {
     NEEDS_VFS();
     const SwitchdevNode switched;
     const std::string representor = switched.representor(1);
@@ -121,18 +138,13 @@ TEST_CASE("ADD sets the representor's MTU and brings it up, CHECK compares it, a
     (void)add(call); // never lowered, because a bridge uses its ports' lowest MTU
     CHECK_THAT(shell(concat("ip link show ", representor)), Contains("mtu 1500"));
     CHECK(del(call) == "");
-}
 
-TEST_CASE("gc --forget prints the command that restores a representor", "[sriov][gc]") {
-    NEEDS_VFS();
-    const SwitchdevNode switched;
-    const std::string representor = switched.representor(1);
-    const Pod unused("pod");
-    const ProcessPod pod;
-    const UnchangedNode node;
-    PluginCall call = vf_call(switched.vfs(), unused, 1, "");
-    call.netns = pod.path();
-    (void)add(call);
+    // The command with which `gc --forget` says how to restore it.
+    const ProcessPod held;
+    const UnchangedNode with_process;
+    PluginCall unseen = vf_call(switched.vfs(), *pod, 1);
+    unseen.netns = held.path();
+    (void)add(unseen);
     shell(concat("ip link set ", representor, " down && ip link set ", representor, " name renamed up"));
     {
         const Wrapper inside("elsewhere", kContainer);
@@ -140,38 +152,8 @@ TEST_CASE("gc --forget prints the command that restores a representor", "[sriov]
                    Names("`ip link set renamed down; echo 0 >/proc/sys/net/ipv6/conf/renamed/disable_ipv6`"));
     }
     shell(concat("ip link set renamed down && ip link set renamed name ", representor));
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("a VF whose representor is not on the host moves into the pod with a warning", "[sriov]") {
-    NEEDS_VFS();
-    const SwitchdevNode switched;
-    const Pod pod("pod");
-    const Pod elsewhere("elsewhere");
-    shell(concat("ip link set ", switched.representor(0), " netns elsewhere"));
-    const UnchangedNode node;
-    const PluginCall call = vf_call(switched.vfs(), pod, 0, "'mtu':1400");
-    const ProcessResult added = call.with_command("ADD").run();
-    CHECK(added.exit_status == 0);
-    CHECK_THAT(added.err, Names("VF 0", switched.vfs().pf(), "representor"));
-    CHECK_FALSE(succeeds(concat("echo '", added.out, "' | grep rep0")));
-    CHECK(check(call, added.out) == "");
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("settings that a PF in switchdev mode lacks are refused, and nothing changes", "[sriov]") {
-    NEEDS_VFS();
-    const SwitchdevNode switched;
-    const VfNode& vfs = switched.vfs();
-    const Pod pod("pod");
-    const UnchangedNode node;
-    CHECK_THAT(refusal(vf_call(vfs, pod, 0, "'vlan':100,'trust':'on'")),
-               Names("vlan 100", "VF 0", vfs.pf(), "not supported"));
-    CHECK_THAT(refusal(call_for(pod, concat("'attach':'host-device','device':'", vfs.pf(), '\''))),
-               Names("several net devices", "VF", "PF"));
-    CHECK(node.difference() == "");
+    CHECK(del(unseen) == "");
+    CHECK(with_process.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -1,4 +1,6 @@
 // DEL returns a VF as it was, whatever happened to its pod.
+#include "read_only_state.hpp"
+#include "runtime.hpp"
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -7,12 +9,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
+
 namespace rdmanet::test {
 
 using Catch::Contains;
 using Catch::StartsWith;
 
-TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sriov][del]") {
+TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sriov][del][link-settings]") {
     NEEDS_VFS();
     const VfNode vfs;
     const std::string netdev = vfs.netdev(0);
@@ -66,45 +70,19 @@ TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sr
     (void)add(call);
     pod.run("ethtool -K net1 rx on gro off");
     shell(concat("echo 1 >/sys/kernel/debug/simrnic/", vfs.pf(), "/features_fail"));
-    PluginCall undo = call;
-    undo.command = "DEL";
-    const ProcessResult deleted = undo.run();
+    const ProcessResult deleted = call.with_command("DEL").run();
     CHECK(deleted.exit_status == 0);
     CHECK_THAT(deleted.err, Names(vfs.vf(0), "features", "rx-checksum", "rx-gro", "back", "`dmesg`"));
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a dead pod's VF moves into the next pod with the settings from before the first", "[sriov][core]") {
+TEST_CASE("the VF returns to the host as it was, whatever happened to the pod's namespace", "[sriov][del][core]") {
     NEEDS_VFS();
     const VfNode vfs;
     const UnchangedNode node;
-    {
-        Pod dead("dead");
-        (void)add(vf_call(vfs, dead, 0, "'vlan':100,'trust':'on','mtu':1300,'mac':'02:00:00:00:00:42'"));
-        dead.run("ip link set net1 down");
-        dead.run("ip link set net1 allmulticast on promisc on name leaked");
-        dead.destroy();
-    }
-    {
-        const Pod pod("pod");
-        const PluginCall next = of(vf_call(vfs, pod, 0), "c2");
-        const std::string result = add(next);
-        CHECK_THAT(vfs.settings(0), !Contains("vlan") && Contains("trust off"));
-        CHECK(value(result, "interfaces.0.mtu") == "1500");
-        CHECK(value(result, "interfaces.0.mac") == "02:52:00:00:00:01");
-        CHECK(del(next) == "");
-    }
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("the VF returns to the host, whatever happened to the pod's namespace", "[sriov][del]") {
-    NEEDS_VFS();
-    const VfNode vfs;
-    const UnchangedNode node;
-    const std::string members = "'vlan':100,'mtu':1300,'mac':'02:00:00:00:00:42'";
     const auto die = [&](const auto& undo) {
         Pod pod("pod");
-        const PluginCall call = vf_call(vfs, pod, 0, members);
+        const PluginCall call = vf_call(vfs, pod, 0, "'vlan':100,'trust':'on','mtu':1300,'mac':'02:00:00:00:00:42'");
         (void)add(call);
         undo(pod, call);
         CHECK(del(call) == "");
@@ -114,22 +92,26 @@ TEST_CASE("the VF returns to the host, whatever happened to the pod's namespace"
         CHECK(del(call) == "");
     });
     die([](Pod& pod, PluginCall call) {
-        pod.destroy();
-        call.netns = "";
-        CHECK(del(call) == "");
-    });
-    die([](Pod&, PluginCall call) {
-        call.netns = ""; // the namespace exists, and the journal has its path
-        CHECK(del(call) == "");
-    });
-    die([](Pod& pod, const PluginCall& call) {
         pod.run("ip link set net1 down");
         pod.run("ip link set net1 name else");
+        call.netns = ""; // the namespace exists, and the journal has its path
         CHECK(del(call) == "");
     });
     die([](Pod& pod, const PluginCall&) {
         pod.destroy();
         CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
+    });
+    die([&](Pod& dead, const PluginCall&) {
+        dead.run("ip link set net1 down");
+        dead.run("ip link set net1 allmulticast on promisc on name leaked");
+        dead.destroy();
+        const Pod pod("next");
+        const PluginCall next = of(vf_call(vfs, pod, 0), "c2");
+        const std::string result = add(next);
+        CHECK_THAT(vfs.settings(0), !Contains("vlan") && Contains("trust off"));
+        CHECK(value(result, "interfaces.0.mtu") == "1500");
+        CHECK(value(result, "interfaces.0.mac") == "02:52:00:00:00:01");
+        CHECK(del(next) == "");
     });
     CHECK(node.difference() == "");
 }
@@ -163,48 +145,84 @@ TEST_CASE("a VF returns even if its names on the host and in the pod are taken",
         if (taken.name_after != netdev) shell(concat("ip link set ", now.substr(0, now.size() - 1), " name ", netdev));
         CHECK(node.difference() == "");
     }
-}
-
-TEST_CASE("a VF gets its name back although the pod has made that an alternative name of it", "[sriov][del]") {
-    NEEDS_VFS();
-    const VfNode vfs;
-    const Pod pod("pod");
-    const UnchangedNode node;
+    // The pod made the VF's name on the host an alternative name of its interface.
     const PluginCall call = vf_call(vfs, pod, 0);
     (void)add(call);
-    pod.run(concat("ip link property add dev net1 altname ", vfs.netdev(0)));
+    pod.run(concat("ip link property add dev net1 altname ", netdev));
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("DEL succeeds if the VF has left the machine", "[sriov][del]") {
+TEST_CASE("DEL succeeds if the VF has left the machine, and leaves it as its driver made it if that was bound again",
+          "[sriov][del]") {
     NEEDS_VFS();
     const VfStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,", ipam("10.92.0.0/24")));
     const std::string vf = stage.vfs.vf(0);
     (void)add(call);
+    shell(concat("cd /sys/bus/pci/drivers/simrnic && echo ", vf, " >unbind && echo ", vf, " >bind"));
+    CHECK(del(call) == "");
+    CHECK_THAT(stage.vfs.settings(0), !Contains("vlan"));
+    CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
+    CHECK(but_numbers.difference() == "");
+    (void)add(call);
     shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 0 >sriov_numvfs"));
-    const std::string differences = run_process({binary(), "check"}).out;
-    CHECK_THAT(differences, Contains(concat("device ", vf, " is gone")) && Contains("delete the pod"));
+    CHECK_THAT(run_process({binary(), "check"}).out,
+               Contains(concat("device ", vf, " is gone")) && Contains("delete the pod"));
     CHECK(del(call) == "");
     shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 2 >sriov_numvfs"));
     CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("10.92.0.1"));
     CHECK(but_numbers.difference() == "");
 }
 
-TEST_CASE("a VF whose driver was bound again during the pod's life stays as the driver made it", "[sriov][del]") {
+TEST_CASE("DEL returns a VF although its record, its state directory or its network's configuration is unusable",
+          "[sriov][del][delegate]") {
     NEEDS_VFS();
+    NEEDS(std::filesystem::exists(concat(kDebianPlugins, "/host-local")), "host-local");
     const VfStage stage;
-    const UnchangedNode but_numbers(Numbers::ignored);
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100");
-    (void)add(call);
-    shell(concat("cd /sys/bus/pci/drivers/simrnic && echo ", stage.vfs.vf(0), " >unbind && echo ", stage.vfs.vf(0),
-                 " >bind"));
-    CHECK(del(call) == "");
+    const PluginCall lost = vf_call(stage.vfs, stage.pod, 0, concat("'rdma':true,", ipam("10.94.0.0/24")));
+    const PluginCall stranger = of(vf_call(stage.vfs, stage.pod, 1), "c2");
+    for (const std::string loss : {"rm", "truncate --size=40"}) {
+        (void)add(lost);
+        shell(concat(loss, " /run/rdmanet/attachments/*"));
+        CHECK(outcome(stranger, "DEL") == ""); // its device is not the pod's
+        CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains(stage.vfs.vf(0)));
+        CHECK(del(lost) == "");
+        shell(concat("ip link set net1 name ", stage.vfs.netdev(0)));
+        CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(0))));
+        CHECK(del(lost) == "");
+        CHECK(stage.node.difference() == "");
+    }
+
+    const PluginCall unwritten = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");
+    (void)add(unwritten);
+    {
+        const ReadOnlyState state;
+        CHECK_THAT(del(unwritten), Names("code 108", "still held", "journal record", "read-only file system"));
+        CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
+        CHECK_THAT(stage.vfs.settings(0), !Contains("vlan 100"));
+    }
+    CHECK(del(unwritten) == "");
+    CHECK(stage.node.difference() == "");
+
+    // The IPAM plugin refuses the configuration.
+    PluginCall wrong =
+        with(vf_call(stage.vfs, stage.pod, 0, "'vlan':100"), "'ipam':{'type':'host-local','subnet':'10.3.0.1/24'}");
+    wrong.config = replaced(wrong.config, "1.1.0", "1.0.0"); // Debian's plugins do not know 1.1.0
+    CHECK_THAT(refusal(wrong), Names("code 999", "IPAM", "host-local", "ADD"));
     CHECK_THAT(stage.vfs.settings(0), !Contains("vlan"));
-    CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
-    CHECK(but_numbers.difference() == "");
+    const PluginCall next = of(vf_call(stage.vfs, stage.pod, 0, ipam("10.3.0.0/24")), "c2");
+    CHECK(addresses(add(next)) == "10.3.0.1/24");
+    CHECK(del(next) == "");
+    CHECK(del(wrong) == "");
+    CHECK(stage.node.difference() == "");
+    // Somebody changed the network's type meanwhile. The other plugin delegates IPAM to rdmanet.
+    PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,", ipam("10.3.0.0/24")));
+    (void)add(call);
+    call.config = replaced(call.config, R"("type":"rdmanet","deviceID")", R"("type":"sriov","deviceID")");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -39,8 +39,9 @@ const std::string kVfioSettings = "'vlan':100,'mac':'02:00:00:00:00:42','spoofch
 
 } // namespace
 
-TEST_CASE("a VF of vfio-pci gets settings and addresses, and the pod gets neither interface nor RDMA device",
-          "[sriov][vfio]") {
+TEST_CASE(
+    "a VF of vfio-pci has settings and addresses, and its pod neither interface nor RDMA device, until DEL restores it",
+    "[sriov][vfio][del]") {
     NEEDS(OtherNic::possible(), "a VF with driver vfio-pci");
     const VfioNode stage;
     {
@@ -76,11 +77,6 @@ TEST_CASE("a VF of vfio-pci gets settings and addresses, and the pod gets neithe
         CHECK(shell(concat("cat /sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf0/resets")) == "0\n");
     }
     CHECK(stage.node->difference() == "");
-}
-
-TEST_CASE("DEL restores a VF of vfio-pci, whatever happened to pod and driver", "[sriov][vfio][del]") {
-    NEEDS(OtherNic::possible(), "a VF with driver vfio-pci");
-    const VfioNode stage;
     for (const bool rebound : {false, true}) {
         Pod dead("dead");
         const PluginCall call = vf_call(stage.vfs, dead, 0, kVfioSettings);

@@ -156,7 +156,6 @@ TEST_CASE("a virtio interface moves into the pod by its name and by its PCI addr
 }
 
 TEST_CASE("a virtual interface moves into the pod and returns as it was, whichever key names it", "[device]") {
-    NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     for (const std::string name : {"'device':'virt0'", "'device':'virtual-zero'", "'hwaddr':'02:00:00:00:00:51'"}) {
         INFO(name);
@@ -181,7 +180,6 @@ TEST_CASE("a virtual interface moves into the pod and returns as it was, whichev
 }
 
 TEST_CASE("a virtual interface returns whatever its pod calls it", "[device][del]") {
-    NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     const PluginCall call = moving(stage.pod, "'device':'virt0'");
     add(call);
@@ -192,8 +190,7 @@ TEST_CASE("a virtual interface returns whatever its pod calls it", "[device][del
     CHECK(stage.node->difference() == "");
 }
 
-TEST_CASE("DEL undoes features and sizes that a pod set on a virtual interface", "[device][del]") {
-    NEEDS(kernel_has("veth"), "veth");
+TEST_CASE("DEL undoes features and sizes that a pod set on a virtual interface", "[device][del][link-settings]") {
     const VirtualStage stage;
     // DEL restores what the administrator requested, and the driver derives the rest: without scatter-gather there is
     // no segmentation.
@@ -213,9 +210,7 @@ TEST_CASE("DEL undoes features and sizes that a pod set on a virtual interface",
             const NetnsVisit visit(stage.pod.path());
             set_ipv4_sizes("net1", 1111, 2222);
         }
-        PluginCall undo = call;
-        undo.command = "DEL";
-        const ProcessResult deleted = undo.run();
+        const ProcessResult deleted = call.with_command("DEL").run();
         CHECK(deleted.exit_status == 0);
         CHECK(deleted.err == "");
         CHECK(node.difference() == "");
@@ -223,8 +218,7 @@ TEST_CASE("DEL undoes features and sizes that a pod set on a virtual interface",
     }
 }
 
-TEST_CASE("DEL removes an XDP program that a pod attached, and keeps the host's", "[device][del]") {
-    NEEDS(kernel_has("veth"), "veth");
+TEST_CASE("DEL removes an XDP program that a pod attached, and keeps the host's", "[device][del][link-settings]") {
     const VirtualStage stage;
     const PinnedXdpProgram program;
     const PluginCall call = moving(stage.pod, "'device':'virt0'");
@@ -246,14 +240,11 @@ TEST_CASE("DEL removes an XDP program that a pod attached, and keeps the host's"
     CHECK(node.difference() == "");
     (void)add(call);
     in_pod("ip link set net1 xdpgeneric off");
-    PluginCall undo = call;
-    undo.command = "DEL";
-    CHECK_THAT(undo.run().err, Names("virt0", "XDP program", "attach it again"));
+    CHECK_THAT(call.with_command("DEL").run().err, Names("virt0", "XDP program", "attach it again"));
     CHECK(stage.node->difference() == "");
 }
 
-TEST_CASE("DEL warns of a setting that the kernel accepts without effect", "[device][del]") {
-    NEEDS(kernel_has("veth"), "veth");
+TEST_CASE("DEL warns of a setting that the kernel accepts without effect", "[device][del][link-settings]") {
     const VirtualStage stage;
     const std::string file = "/sys/class/net/virt0/gro_flush_timeout";
     // Writing to this file succeeds and changes nothing (proc_do_rointvec(), drivers/char/random.c).
@@ -262,9 +253,7 @@ TEST_CASE("DEL warns of a setting that the kernel accepts without effect", "[dev
     (void)add(call);
     shell("for r in /run/rdmanet/attachments/*; do jq '(.steps[].before.files[] | "
           "select(.file == \"gro_flush_timeout\")).value = \"7000\"' $r >/tmp/record && cat /tmp/record >$r; done");
-    PluginCall undo = call;
-    undo.command = "DEL";
-    const ProcessResult deleted = undo.run();
+    const ProcessResult deleted = call.with_command("DEL").run();
     shell(concat("umount ", file));
     CHECK(deleted.exit_status == 0);
     CHECK_THAT(deleted.err, Names("virt0", "gro_flush_timeout 7000", "back"));
@@ -272,8 +261,7 @@ TEST_CASE("DEL warns of a setting that the kernel accepts without effect", "[dev
 }
 
 TEST_CASE("a setting that cannot be read or restored produces a warning, and everything else is restored",
-          "[device][del]") {
-    NEEDS(kernel_has("veth"), "veth");
+          "[device][del][link-settings]") {
     const VirtualStage stage;
     const std::string file = "/sys/class/net/virt0/gro_flush_timeout";
     const PluginCall call = moving(stage.pod, "'device':'virt0'");
@@ -290,10 +278,8 @@ TEST_CASE("a setting that cannot be read or restored produces a warning, and eve
     add(call);
     stage.pod.run("ip link set net1 txqueuelen 77 mtu 1300 address 02:00:00:00:00:99 down");
     stage.pod.run("sh -c 'echo 9000 >/sys/class/net/net1/gro_flush_timeout'");
-    PluginCall undo = call;
-    undo.command = "DEL";
     shell("mount -o remount,bind,ro /sys");
-    const ProcessResult deleted = undo.run();
+    const ProcessResult deleted = call.with_command("DEL").run();
     shell("mount -o remount,bind,rw /sys");
     CHECK(deleted.exit_status == 0);
     CHECK_THAT(deleted.err, Names("virt0", "gro_flush_timeout", "back"));
@@ -303,7 +289,6 @@ TEST_CASE("a setting that cannot be read or restored produces a warning, and eve
 }
 
 TEST_CASE("an alias that is not UTF-8 stays as it is", "[device][del]") {
-    NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     shell("printf 'caf\\351' >/sys/class/net/virt0/ifalias");
     const std::string before = shell("od -An -tx1 /sys/class/net/virt0/ifalias");
@@ -318,7 +303,6 @@ TEST_CASE("an alias that is not UTF-8 stays as it is", "[device][del]") {
 TEST_CASE(
     "a virtual interface that vanished with its pod's namespace is given up, and a new one moves into the next pod",
     "[device][del][gc]") {
-    NEEDS(kernel_has("veth"), "veth");
     const UnchangedNode node;
     for (const bool del_comes : {true, false}) {
         Pod dead("dead");
@@ -341,7 +325,6 @@ TEST_CASE(
 
 TEST_CASE("impossible settings of a virtual interface are refused, and so is an interface that the node needs",
           "[device]") {
-    NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     const auto refused = [&](const std::string& members) {
         return refusal(moving(stage.pod, concat("'device':'virt0',", members)));

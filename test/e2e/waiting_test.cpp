@@ -4,7 +4,6 @@
 
 #include "support/concat.hpp"
 #include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
