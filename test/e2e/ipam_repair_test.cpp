@@ -205,7 +205,7 @@ TEST_CASE("ipam check --repair: a lease in etcd comes back", "[etcd]") {
 }
 
 TEST_CASE("ipam check --repair: of a range that has moved, blocks come back, and addresses of pools do not",
-          "[cluster][migrate]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();

@@ -33,7 +33,7 @@ std::string recorded(const std::string& space) {
 
 } // namespace
 
-TEST_CASE("a range goes from pools to blocks and back, and living pods keep their addresses", "[cluster][migrate]") {
+TEST_CASE("a range goes from pools to blocks and back, and living pods keep their addresses", "[cluster][moves]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
     write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
@@ -92,7 +92,7 @@ TEST_CASE("a range goes from pools to blocks and back, and living pods keep thei
 
 /// Its new file has the leases from the journal, which names no range.
 TEST_CASE("a node that has lost its file of blocks goes on with pools if the range has moved there",
-          "[cluster][migrate]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();
@@ -122,7 +122,7 @@ TEST_CASE("a node that has lost its file of blocks goes on with pools if the ran
 
 /// Its ADDs do not ask pools any more.
 TEST_CASE("after a reboot, gc gives back in pools what pods had before their range moved to blocks",
-          "[cluster][migrate]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();
@@ -150,7 +150,7 @@ TEST_CASE("after a reboot, gc gives back in pools what pods had before their ran
 
 /// The API server's own etcd: leases may be there, too.
 TEST_CASE("a range goes from pools to etcd and on to blocks, and living pods keep their addresses",
-          "[cluster][migrate]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
     const std::string space = own_space();

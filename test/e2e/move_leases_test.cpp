@@ -185,7 +185,7 @@ void forget_moves() {
 
 } // namespace
 
-TEST_CASE("leases of the node's own store go into blocks while their pods run", "[cluster][migrate][moves]") {
+TEST_CASE("leases of the node's own store go into blocks while their pods run", "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const MovingNetwork network;
@@ -227,8 +227,7 @@ TEST_CASE("leases of the node's own store go into blocks while their pods run", 
     CHECK(network.stage().node.difference() == "");
 }
 
-TEST_CASE("leases of the node's own store go into pools; what another node has by then stays",
-          "[cluster][migrate][moves]") {
+TEST_CASE("leases of the node's own store go into pools; what another node has by then stays", "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const MovingNetwork network;
@@ -275,7 +274,7 @@ TEST_CASE("leases of the node's own store go into pools; what another node has b
     CHECK(network.stage().node.difference() == "");
 }
 
-TEST_CASE("leases come back into the node's own store, unless another node has some", "[cluster][migrate][moves]") {
+TEST_CASE("leases come back into the node's own store, unless another node has some", "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string from = GENERATE("blocks", "whereabouts");
@@ -331,7 +330,7 @@ TEST_CASE("leases come back into the node's own store, unless another node has s
     CHECK(network.stage().node.difference() == "");
 }
 
-TEST_CASE("a range with leases in the node's own store stays there until it is moved", "[cluster][migrate][moves]") {
+TEST_CASE("a range with leases in the node's own store stays there until it is moved", "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const MovingNetwork network;
@@ -377,7 +376,7 @@ TEST_CASE("a range with leases in the node's own store stays there until it is m
 }
 
 TEST_CASE("leases of the node's own store do not keep a range that the cluster has by now, or may have",
-          "[cluster][migrate][moves]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const MovingNetwork network;
@@ -412,8 +411,7 @@ TEST_CASE("leases of the node's own store do not keep a range that the cluster h
     CHECK(network.stage().node.difference() == "");
 }
 
-TEST_CASE("leases of the node's own store go into etcd while their pods run, and come back",
-          "[cluster][migrate][moves]") {
+TEST_CASE("leases of the node's own store go into etcd while their pods run, and come back", "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const MovingNetwork network;

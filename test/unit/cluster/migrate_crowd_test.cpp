@@ -135,8 +135,8 @@ private:
 
 } // namespace
 
-TEST_CASE_METHOD(CrowdOfMoves,
-                 "two opposite moves at once, again and again, while nodes of both stores take addresses") {
+TEST_CASE_METHOD(CrowdOfMoves, "two opposite moves at once, again and again, while nodes of both stores take addresses",
+                 "[moves]") {
     if (!is_there()) return;
     std::vector<Pods> pods;
     for (const char* name : {"p1", "p2"}) pods.push_back(in_pools(name));

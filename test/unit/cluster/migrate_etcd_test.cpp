@@ -95,7 +95,8 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(EtcdMoves, "a range goes from pools to etcd, to blocks and back: no address is given twice") {
+TEST_CASE_METHOD(EtcdMoves, "a range goes from pools to etcd, to blocks and back: no address is given twice",
+                 "[moves]") {
     if (!is_there()) return;
     for (const char* pod : {"p1", "p2", "p3"}) REQUIRE(is_address(add_to_pool(pod)));
     REQUIRE(release_in_pool("p2") == "10.0.0.2/26");
@@ -150,7 +151,7 @@ TEST_CASE_METHOD(EtcdMoves, "a range goes from pools to etcd, to blocks and back
     CHECK(in_etcd() == "whereabouts");
 }
 
-TEST_CASE_METHOD(EtcdMoves, "reconciling lets etcd and pools give what the other one has no more") {
+TEST_CASE_METHOD(EtcdMoves, "reconciling lets etcd and pools give what the other one has no more", "[moves]") {
     if (!is_there()) return;
     const auto outside = make_etcd_outside(client(), prefix_of_keys);
     for (const char* pod : {"p1", "p2"}) REQUIRE(is_address(add_to_pool(pod)));
@@ -180,7 +181,7 @@ TEST_CASE_METHOD(EtcdMoves, "reconciling lets etcd and pools give what the other
     CHECK(recorded() == "whereabouts");
 }
 
-TEST_CASE_METHOD(EtcdMoves, "a full range in etcd says how many addresses other stores still have") {
+TEST_CASE_METHOD(EtcdMoves, "a full range in etcd says how many addresses other stores still have", "[moves]") {
     if (!is_there()) return;
     kRange = "10.0.0.0/29";
     for (const char* pod : {"p1", "p2"}) REQUIRE(is_address(add_to_pool(pod)));
@@ -195,7 +196,7 @@ TEST_CASE_METHOD(EtcdMoves, "a full range in etcd says how many addresses other 
     CHECK(why_full(*store()) == "");
 }
 
-TEST_CASE_METHOD(EtcdMoves, "migrate changes nothing where etcd is another one, or is not named") {
+TEST_CASE_METHOD(EtcdMoves, "migrate changes nothing where etcd is another one, or is not named", "[moves]") {
     if (!is_there()) return;
     REQUIRE(is_address(add_to_etcd("e1")));
     REQUIRE(move_to("etcd") == "moved");
@@ -217,7 +218,8 @@ TEST_CASE_METHOD(EtcdMoves, "migrate changes nothing where etcd is another one, 
     CHECK_THAT(recorded(), Contains("etcd>blocks [") && !Contains("unconfirmed"));
 }
 
-TEST_CASE_METHOD(EtcdMoves, "migrate finds out that etcd gives addresses of a range that another store has") {
+TEST_CASE_METHOD(EtcdMoves, "migrate finds out that etcd gives addresses of a range that another store has",
+                 "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     REQUIRE(add_to_etcd("e1", wanting(kRange, "10.0.0.5")) == "10.0.0.5/26");
@@ -232,7 +234,7 @@ TEST_CASE_METHOD(EtcdMoves, "migrate finds out that etcd gives addresses of a ra
     CHECK_FALSE(is_address(add_to_etcd("e2")));
 }
 
-TEST_CASE_METHOD(EtcdMoves, "a pod gets an address of etcd while the range goes away") {
+TEST_CASE_METHOD(EtcdMoves, "a pod gets an address of etcd while the range goes away", "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_etcd("e1", wanting(kRange, "10.0.0.5")) == "10.0.0.5/26");
     // Right before the record is written: the claim is there first, and the address is held.
@@ -247,7 +249,7 @@ TEST_CASE_METHOD(EtcdMoves, "a pod gets an address of etcd while the range goes 
     CHECK_FALSE(is_address(add_to_etcd("e3")));
 }
 
-TEST_CASE_METHOD(EtcdMoves, "of two opposite moves between etcd and blocks, one is refused") {
+TEST_CASE_METHOD(EtcdMoves, "of two opposite moves between etcd and blocks, one is refused", "[moves]") {
     if (!is_there()) return;
     auto a = node("a");
     REQUIRE(is_address(add_to_block(*a, "b1")));
@@ -371,7 +373,8 @@ private:
 
 } // namespace
 
-TEST_CASE_METHOD(Killed, "a move to or from etcd that is killed after any change gives no address twice, and goes on") {
+TEST_CASE_METHOD(Killed, "a move to or from etcd that is killed after any change gives no address twice, and goes on",
+                 "[moves]") {
     if (!is_there()) return;
     const std::string other = GENERATE("whereabouts", "blocks");
     auto a = node("a");
