@@ -1,6 +1,6 @@
-// Addresses that nodes take from one API server at once, by store, beside the requests of whereabouts 0.9.4.
+// Addresses that nodes take from one API server at once, by store.
 //
-//   test/cluster/cluster.sh run test/cluster/etcd.sh run cluster_bench [SECONDS] [NODES] [LINES]
+//   test/cluster/cluster.sh run cluster_bench [SECONDS] [NODES] [LINES]
 //
 // SECONDS for each line, default 5; NODES at most, default 200. With LINES, only those lines are measured whose
 // "NODES/LEASES NAME" has this text: "1/50 ", "store whereabouts". Each ADD has its own connection, as a process has.
@@ -9,14 +9,11 @@
 // Times depend on what else the machine does; processor time depends on it less. "server" is the API server's for each
 // ADD, "own" is ours.
 #include "api_server.hpp"
-#include "whereabouts_replay.hpp"
 
 #include "support/concat.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/format.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
-#include <rdmanet/cluster/etcd_store.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
@@ -33,7 +30,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -101,21 +97,6 @@ protected:
             .allocate(config_of(subnet, space), owner(pod), {}, base::Deadline::in(std::chrono::seconds(30)));
     }
     std::string name_;
-};
-
-class ReplayNode : public Node {
-public:
-    ReplayNode(std::string name, std::string space)
-        : Node(std::move(name)), space_(std::move(space)), access_(ApiServer::access("admin")) {}
-    void add(const std::string& pod) override {
-        WhereaboutsReplay(access_, space_, base::IpPrefix::parse(kSmallRange).value(), concat("tenant-workloads/", pod),
-                          owner(pod).key.container_id)
-            .add();
-    }
-
-private:
-    std::string space_;
-    kube::Access access_;
 };
 
 constexpr const char* kFiles = "/dev/shm/rdmanet-bench";
@@ -191,34 +172,6 @@ public:
 private:
     std::string space_;
     Directory files_;
-};
-
-std::string etcd_directory() {
-    const char* directory = std::getenv("RDMANET_ETCD");
-    return directory == nullptr ? "" : directory;
-}
-
-class EtcdNode : public Node {
-public:
-    EtcdNode(std::string name, std::string space) : Node(std::move(name)), space_(std::move(space)) {
-        std::ifstream file(concat(etcd_directory(), "/one/endpoints"));
-        std::getline(file, servers_.endpoints.emplace_back());
-    }
-    void add(const std::string& pod) override {
-        const auto store = cluster::make_etcd_store({etcd::read_access(servers_), etcd::Memory(), http::Limits{}},
-                                                    {.prefix = concat("/rdmanet/bench-", space_),
-                                                     .machine_id = name_,
-                                                     .node_name = name_,
-                                                     .boot_id = "boot",
-                                                     .spaces = {""},
-                                                     .before_claim = [](const ipam::Lease&) {},
-                                                     .warn = {}});
-        allocate(*store, kLargeRange, "", pod);
-    }
-
-private:
-    std::string space_;
-    etcd::Servers servers_;
 };
 
 struct Scheme {
@@ -337,10 +290,9 @@ Outcome run(ApiServer& server, const Line& line, double seconds, unsigned most) 
     return outcome;
 }
 
-void print(const Line& line, const Outcome& outcome, double theirs) {
-    const std::string ratio = theirs == 0 ? "-" : fmt::format("{:.1f}", outcome.rate() / theirs);
-    std::printf("%-6u %-6u %-30s %10.1f %10s %10.1f %12.2f %10.2f %10.2f %7u\n", line.nodes, line.leases,
-                line.scheme.name, outcome.rate(), ratio.c_str(), outcome.median, outcome.each(outcome.requests.all),
+void print(const Line& line, const Outcome& outcome) {
+    std::printf("%-6u %-6u %-30s %10.1f %10.1f %12.2f %10.2f %10.2f %7u\n", line.nodes, line.leases, line.scheme.name,
+                outcome.rate(), outcome.median, outcome.each(outcome.requests.all),
                 outcome.each(1000 * outcome.requests.cpu_seconds), outcome.each(1000 * outcome.own_cpu_seconds),
                 outcome.failed);
     std::fflush(stdout);
@@ -348,25 +300,19 @@ void print(const Line& line, const Outcome& outcome, double theirs) {
 
 void measure(double seconds, unsigned most_nodes, const std::string& wanted) {
     ApiServer server;
-    const Scheme replay = scheme<ReplayNode>("whereabouts 0.9.4's requests", true);
     const Scheme pools = scheme<PoolNode>("store whereabouts", true);
     const Scheme blocks = scheme<BlocksNode>("store blocks", false);
-    const Scheme etcd = scheme<EtcdNode>("store etcd", false);
-    std::vector<const Scheme*> schemes{&replay, &pools, &blocks};
-    if (!etcd_directory().empty()) schemes.push_back(&etcd);
-    std::printf("%-6s %-6s %-30s %10s %10s %10s %12s %10s %10s %7s\n", "nodes", "leases", "", "ADDs/s", "ratio",
-                "median ms", "requests/ADD", "server ms", "own ms", "failed");
+    std::printf("%-6s %-6s %-30s %10s %10s %12s %10s %10s %7s\n", "nodes", "leases", "", "ADDs/s", "median ms",
+                "requests/ADD", "server ms", "own ms", "failed");
     for (const unsigned leases : {50U, 2000U, 10'000U})
         for (const unsigned nodes : {1U, 20U, 200U}) {
             if (nodes > most_nodes) continue;
-            double theirs = 0;
-            for (const Scheme* one : schemes) {
+            for (const Scheme* one : {&pools, &blocks}) {
                 if (one->has_pool && leases > kMostRecords) continue;
                 const Line line{*one, nodes, leases};
                 if (concat(nodes, '/', leases, ' ', one->name).find(wanted) == std::string::npos) continue;
                 const Outcome outcome = run(server, line, seconds, one->has_pool ? std::max(50U, nodes) : kMostTimes);
-                if (one == &replay) theirs = outcome.rate();
-                print(line, outcome, theirs);
+                print(line, outcome);
             }
         }
 }

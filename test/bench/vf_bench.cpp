@@ -1,6 +1,6 @@
 // A VF's ADD and DEL, and the nearest packaged peer (host-device with host-local), measured in the same rounds.
 //
-//   vf_bench MINIMAL_VF [ROUNDS]      as root, on a machine with the software NIC and without other network namespaces
+//   vf_bench [ROUNDS]      as root, on a machine with the software NIC and without other network namespaces
 //
 // rdmanet also moves the RDMA device and waits until the address is its GID. The peer leaves the RDMA device on the
 // host.
@@ -20,17 +20,16 @@
 namespace rdmanet::test {
 namespace {
 
-int run(const std::string& minimal, unsigned rounds) {
+int run(unsigned rounds) {
     const std::string host_device = concat(kCniPath, "/host-device");
     if (!std::filesystem::exists(host_device)) {
         std::printf("%s is missing (Debian package containernetworking-plugins)\n", host_device.c_str());
         return 0;
     }
     const BenchDirectory files;
-    const VfNode vfs("exclusive", 3);
+    const VfNode vfs("exclusive", 2);
     const Pod pod("bench-pod");
     const Pod their_pod("bench-pod-of-theirs");
-    const Pod least_pod("bench-pod-of-c");
     const std::string our_config = BenchDirectory::file_with(
         "ours.json", concat(R"({"cniVersion":"1.1.0","name":"bench","type":"rdmanet","deviceID":")", vfs.vf(0),
                             R"(","rdma":true,"ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
@@ -40,17 +39,13 @@ int run(const std::string& minimal, unsigned rounds) {
     Series status = cni_series(binary(), our_config, "", {"STATUS"});
     Series ours = cni_series(binary(), our_config, pod.path());
     Series theirs = cni_series(host_device, their_config, their_pod.path());
-    Series least;
-    for (const char* command : {"ADD", "DEL"})
-        least.programs.push_back({{minimal, command, least_pod.path(), vfs.netdev(2), vfs.rdma(2)}, {}, "/dev/null"});
     pin_to_one_processor();
-    measure({&ours, &theirs, &least, &status}, rounds);
+    measure({&ours, &theirs, &status}, rounds);
     print_ratio("VF STATUS : VF ADD with RDMA", time_of(status), time_of(ours, 0), 0.5);
     for (const std::size_t which : {0U, 1U}) {
         const std::string call = which == 0 ? "VF ADD with RDMA" : "VF DEL with RDMA";
         print_ratio(concat(call, " : host-device + host-local").c_str(), time_of(ours, which), time_of(theirs, which),
                     which == 0 ? 0.4 : 0.45);
-        print_floor("  same changes in C : host-device", time_of(least, which), time_of(theirs, which));
     }
     print_calls("VF ADD", ours, theirs);
     return 0;
@@ -61,8 +56,7 @@ int run(const std::string& minimal, unsigned rounds) {
 
 int main(int argc, char** argv) {
     try {
-        if (argc < 2) throw rdmanet::base::Error("usage: vf_bench MINIMAL_VF [ROUNDS]");
-        return rdmanet::test::run(argv[1], argc > 2 ? static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)) : 100);
+        return rdmanet::test::run(argc > 1 ? static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)) : 100);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "vf_bench: %s\n", error.what());
         return 1;
