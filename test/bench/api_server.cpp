@@ -69,12 +69,7 @@ Requests ApiServer::count() {
     for (std::string line; std::getline(lines, line);) {
         const double value = std::strtod(line.c_str() + std::min(line.rfind(' '), line.size()), nullptr);
         if (line.starts_with("process_cpu_seconds_total ")) requests.cpu_seconds = value;
-        if (!is_of_interest(line)) continue;
-        if (line.starts_with("apiserver_response_sizes_sum{")) requests.bytes_read += value;
-        if (!line.starts_with("apiserver_request_total{")) continue;
-        requests.all += value;
-        if (line.find("addressblocks") != std::string::npos && line.find("code=\"201\"") != std::string::npos)
-            requests.new_blocks += value;
+        if (line.starts_with("apiserver_request_total{") && is_of_interest(line)) requests.all += value;
     }
     return requests;
 }

@@ -15,13 +15,10 @@ namespace rdmanet::test {
 /// What the server has counted since it started, for the objects of all stores, their Leases and Nodes.
 struct Requests {
     double all = 0;
-    double new_blocks = 0;  // AddressBlocks that were created
-    double bytes_read = 0;  // of its answers to GET and LIST
     double cpu_seconds = 0; // that it has used, for whatever
 
     friend Requests operator-(const Requests& later, const Requests& earlier) {
-        return {later.all - earlier.all, later.new_blocks - earlier.new_blocks, later.bytes_read - earlier.bytes_read,
-                later.cpu_seconds - earlier.cpu_seconds};
+        return {later.all - earlier.all, later.cpu_seconds - earlier.cpu_seconds};
     }
 };
 

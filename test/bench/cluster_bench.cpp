@@ -1,6 +1,6 @@
 // Addresses that nodes take from one API server at once, by store, beside the requests of whereabouts 0.9.4.
 //
-//   test/cluster/cluster.sh run test/cluster/etcd.sh run cluster_bench [SECONDS] [NODES] [LINES]
+//   test/cluster/cluster.sh run cluster_bench [SECONDS] [NODES] [LINES]
 //
 // SECONDS for each line, default 5; NODES at most, default 200. With LINES, only those lines are measured whose
 // "NODES/LEASES NAME" has this text: "1/50 ", "store whereabouts". Each ADD has its own connection, as a process has.
@@ -16,7 +16,6 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
-#include <rdmanet/cluster/etcd_store.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
@@ -33,7 +32,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -193,34 +191,6 @@ private:
     Directory files_;
 };
 
-std::string etcd_directory() {
-    const char* directory = std::getenv("RDMANET_ETCD");
-    return directory == nullptr ? "" : directory;
-}
-
-class EtcdNode : public Node {
-public:
-    EtcdNode(std::string name, std::string space) : Node(std::move(name)), space_(std::move(space)) {
-        std::ifstream file(concat(etcd_directory(), "/one/endpoints"));
-        std::getline(file, servers_.endpoints.emplace_back());
-    }
-    void add(const std::string& pod) override {
-        const auto store = cluster::make_etcd_store({etcd::read_access(servers_), etcd::Memory(), http::Limits{}},
-                                                    {.prefix = concat("/rdmanet/bench-", space_),
-                                                     .machine_id = name_,
-                                                     .node_name = name_,
-                                                     .boot_id = "boot",
-                                                     .spaces = {""},
-                                                     .before_claim = [](const ipam::Lease&) {},
-                                                     .warn = {}});
-        allocate(*store, kLargeRange, "", pod);
-    }
-
-private:
-    std::string space_;
-    etcd::Servers servers_;
-};
-
 struct Scheme {
     const char* name;
     bool has_pool;
@@ -351,16 +321,13 @@ void measure(double seconds, unsigned most_nodes, const std::string& wanted) {
     const Scheme replay = scheme<ReplayNode>("whereabouts 0.9.4's requests", true);
     const Scheme pools = scheme<PoolNode>("store whereabouts", true);
     const Scheme blocks = scheme<BlocksNode>("store blocks", false);
-    const Scheme etcd = scheme<EtcdNode>("store etcd", false);
-    std::vector<const Scheme*> schemes{&replay, &pools, &blocks};
-    if (!etcd_directory().empty()) schemes.push_back(&etcd);
     std::printf("%-6s %-6s %-30s %10s %10s %10s %12s %10s %10s %7s\n", "nodes", "leases", "", "ADDs/s", "ratio",
                 "median ms", "requests/ADD", "server ms", "own ms", "failed");
     for (const unsigned leases : {50U, 2000U, 10'000U})
         for (const unsigned nodes : {1U, 20U, 200U}) {
             if (nodes > most_nodes) continue;
             double theirs = 0;
-            for (const Scheme* one : schemes) {
+            for (const Scheme* one : {&replay, &pools, &blocks}) {
                 if (one->has_pool && leases > kMostRecords) continue;
                 const Line line{*one, nodes, leases};
                 if (concat(nodes, '/', leases, ' ', one->name).find(wanted) == std::string::npos) continue;

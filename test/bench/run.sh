@@ -26,22 +26,14 @@ export RDMANET_BINARY=${RDMANET_BINARY:-$top/$build/cmd/rdmanet/rdmanet}
 row() { printf '%-44s %12s %12s %8s %8s  %s\n' "$@"; }
 verdict() { awk -v value="$1" -v goal="$2" 'BEGIN { print (value <= goal ? "met" : "MISSED") }'; }
 
-# Runs a program in namespaces of its own, with the sysfs of its network and the kernel's probes.
+# Runs a program in namespaces of its own, with the sysfs of its network.
 apart() {
 	unshare --net --mount bash -c 'mount -t sysfs none /sys && mount -t tmpfs none /run && mkdir /run/netns || exit
-		[[ ! -d /sys/kernel/tracing ]] || mount -t tracefs none /sys/kernel/tracing
 		exec "$@"' _ "$@"
 }
 
 processes() {
 	apart "$build/test/bench/spawn_bench" "$build/test/bench/empty" "$build/test/bench/minimal_add" "$@"
-}
-
-# Where the time goes. Three rounds only show that it runs.
-parts() {
-	local rounds=$(($1 > 3 ? 50 : $1))
-	printf '\n'
-	apart "$build/test/bench/parts_bench" "$rounds" 2>&1 || true # a machine without probes says so
 }
 
 order_text() {
@@ -77,17 +69,11 @@ allocator() {
 	done
 }
 
-# Leases in etcd, where one is installed.
-etcd() {
-	[[ ! -x $build/test/bench/etcd_bench ]] || "$top/test/cluster/etcd.sh" try "$build/test/bench/etcd_bench" 2>/dev/null
-}
-
 # Stores of a cluster, where an API server can be had. Three rounds only show that it runs.
 cluster() {
 	local few=() nodes=()
 	(($1 > 3)) || few=(0.2 1) nodes=(20 8 16)
-	[[ ! -x $build/test/bench/cluster_bench ]] || "$top/test/cluster/cluster.sh" try "$top/test/cluster/etcd.sh" try \
-		"$build/test/bench/cluster_bench" "${few[@]}" 2>/dev/null
+	[[ ! -x $build/test/bench/cluster_bench ]] || "$top/test/cluster/cluster.sh" try "$build/test/bench/cluster_bench" "${few[@]}" 2>/dev/null
 	[[ ! -x $build/test/bench/start_bench ]] || "$top/test/cluster/cluster.sh" try "$build/test/bench/start_bench" "${nodes[@]}" 2>/dev/null
 }
 
@@ -106,7 +92,7 @@ reasons() {
 
 Why goals are missed:
   ADD : Debian's  The requests to the kernel alone take a sixth of the time of Debian's plugins. A quarter of an ADD goes
-       to SQLite, most of it to read the schema and to compile statements. The other parts are in the table above.
+       to SQLite, most of it to read the schema and to compile statements. docs/how-it-works.md has the other parts.
   VF ADD and DEL : host-device  The same changes in C take half of host-device's time: moving and renaming a net device
        waits for RCU twice, whoever asks.
 END
@@ -114,11 +100,9 @@ END
 
 measure() {
 	processes "$@"
-	parts "${1:-300}"
 	many "${1:-300}"
 	devices "$@"
 	allocator
-	etcd
 	cluster "${1:-300}"
 	size
 }

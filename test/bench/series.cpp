@@ -65,6 +65,12 @@ void print_counts(const std::string& what, std::size_t ours, std::size_t theirs)
                 static_cast<double>(ours) / static_cast<double>(theirs));
 }
 
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
 } // namespace
 
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
@@ -136,12 +142,6 @@ Series minimal_series(const std::string& program, const std::string& netns, cons
 std::string host_local(const std::string& subnet) {
     return concat(R"("ipam":{"type":"host-local","dataDir":")", (BenchDirectory::path() / "host-local").string(),
                   R"(","subnet":")", subnet, R"("})");
-}
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
 }
 
 std::string macvlan_config(const std::string& parent, const std::string& more) {

@@ -55,7 +55,6 @@ void pin_to_one_processor();
 /// Members of a configuration with Debian's allocator host-local.
 [[nodiscard]] std::string host_local(const std::string& subnet);
 
-[[nodiscard]] double median(std::vector<double> values);
 /// The median time of a series' program, in microseconds.
 [[nodiscard]] double time_of(const Series& series, std::size_t which = 0);
 

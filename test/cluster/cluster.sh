@@ -12,9 +12,9 @@
 #
 # Everything for a person, until the shell ends: test/cluster/cluster.sh run test/cluster/etcd.sh run bash
 #
-# The API server is built from Kubernetes' own Go modules (apiserver/go.mod), and whereabouts from its own
-# (whereabouts/go.mod). They are kept in RDMANET_CLUSTER_CACHE, by default ~/.cache/rdmanet, so that a clean build of
-# rdmanet finds them again. etcd is Debian's.
+# The API server and whereabouts are built from their own Go modules (servers/go.mod), with one set of libraries, so that
+# whereabouts costs little. They are kept in RDMANET_CLUSTER_CACHE, by default ~/.cache/rdmanet, so that a clean build of
+# rdmanet finds them again. Several processes may ask for a build at once: one builds, and the others wait. etcd is Debian's.
 #
 # Exit status 125, with a sentence that says why: this machine has no Go, or cannot fetch Go modules.
 set -euo pipefail
@@ -36,43 +36,47 @@ go_program() {
 			return
 		fi
 	done
-	fail "this machine has no Go: install Go $(sed -n 's/^go //p' "$here/apiserver/go.mod") or newer"
+	fail "this machine has no Go: install Go $(sed -n 's/^go //p' "$here/servers/go.mod") or newer"
 }
 
 # Named by what they are built from: another version is another file.
-path_of_program() { # DIRECTORY NAME
-	printf '%s/%s-%s' "$cache" "$2" "$(cat "$here/$1"/*.{mod,go} 2>/dev/null | sha256sum | cut -c1-16)"
+path_of_program() { # NAME
+	printf '%s/%s-%s' "$cache" "$1" "$(cat "$here"/servers/*.{mod,go} | sha256sum | cut -c1-16)"
 }
-server_path() { path_of_program apiserver kube-apiserver; }
-whereabouts_path() { path_of_program whereabouts whereabouts; }
+server_path() { path_of_program kube-apiserver; }
+whereabouts_path() { path_of_program whereabouts; }
 
-# build_program DIRECTORY NAME PACKAGE COST
+# build_program NAME PACKAGE COST
 build_program() {
-	local program go log
-	program=$(path_of_program "$1" "$2")
+	local program go log=$cache/$1.log
+	program=$(path_of_program "$1")
 	[[ ! -x $program ]] || return 0
 	go=$(go_program)
 	mkdir -p "$cache"
-	exec {lock}>"$cache/lock"
-	flock "$lock"
+	exec {lock}>"$cache/$1.lock"
+	if ! flock --nonblock "$lock"; then
+		printf 'cluster: another process builds %s, which is waited for\n' "$1" >&2
+		flock "$lock"
+		[[ -x $program ]] || fail "another process could not build $1: see $log"
+	fi
 	if [[ ! -x $program ]]; then
-		log=$cache/build.log
-		printf 'cluster: building %s, once: about %s\n' "$2" "$4" >&2
-		if ! (cd "$here/$1" && GOFLAGS="-modcacherw -buildvcs=false" GOTOOLCHAIN=local \
-			"$go" build -trimpath -ldflags='-s -w' -o "$program.new" "$3") >"$log" 2>&1; then
+		printf 'cluster: building %s, once: about %s\n' "$1" "$3" >&2
+		# Nobody debugs these programs. Without symbols for that, they are built in less time.
+		if ! (cd "$here/servers" && GOFLAGS="-modcacherw -buildvcs=false" GOTOOLCHAIN=local \
+			"$go" build -trimpath -gcflags=all=-dwarf=false -ldflags='-s -w' -o "$program.new" "$2") >"$log" 2>&1; then
 			tail -n 5 "$log" >&2
-			fail "$2 could not be built; the last lines of $log are above. It needs a Go module proxy (\`go env GOPROXY\`)"
+			fail "$1 could not be built; the last lines of $log are above. It needs a Go module proxy (\`go env GOPROXY\`)"
 		fi
 		mv "$program.new" "$program"
 	fi
 	exec {lock}>&-
 }
 
-build() { build_program apiserver kube-apiserver . "280 s on two idle processors, 2.5 GB of memory"; }
+build() { build_program kube-apiserver . "280 s on two idle processors, 2.5 GB of memory"; }
 
 # For the cases that run it beside rdmanet. Without it they are skipped.
 build_whereabouts() {
-	build_program whereabouts whereabouts github.com/k8snetworkplumbingwg/whereabouts/cmd "110 s on two idle processors"
+	build_program whereabouts github.com/k8snetworkplumbingwg/whereabouts/cmd "a few seconds after the API server"
 }
 
 make_keys() {

@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kPool = "10.31.90.0-28"; // 14 addresses for 10 pods, so that they are given again
 constexpr const char* kDirectory = "/run/beside";
 
-// add NAME, del NAME: of pods that are called w1 to w5, by whereabouts, and r1 to r5, by rdmanet. An ADD that is
-// refused because others were faster is repeated, after its DEL.
+// add NAME, del NAME: of pods that are called w1 to w5, by whereabouts, and r1 to r5, by rdmanet. A call that is refused
+// because others were faster is repeated, an ADD after its DEL. On a busy machine whereabouts is refused often.
 constexpr const char* kCalls = R"sh(
 call() { # VERB NAME
     case $2 in w*) program=$whereabouts config=whereabouts ;; *) program=$rdmanet config=rdmanet ;; esac
@@ -29,13 +29,18 @@ call() { # VERB NAME
         $program <$directory/$config 2>>$directory/$2.log
 }
 add() {
-    for attempt in 1 2 3 4 5 6 7 8 9 10; do
+    for attempt in $(seq 100); do
         if call ADD $1 >$directory/$1.result; then return; fi
         call DEL $1
     done
     echo "ADD of $1 failed: $(cat $directory/$1.result)"
 }
-del() { call DEL $1 || echo "DEL of $1 failed"; }
+del() {
+    for attempt in $(seq 100); do
+        if call DEL $1; then return; fi
+    done
+    echo "DEL of $1 failed"
+}
 all() { # FUNCTION
     for name in w1 w2 w3 w4 w5 r1 r2 r3 r4 r5; do $1 $name & done
     wait
@@ -50,7 +55,7 @@ class Both {
 public:
     explicit Both(const Pod& pod) {
         std::filesystem::create_directories(kDirectory);
-        const std::string kubeconfig = concat("'kubernetes':{'kubeconfig':'", kKubeconfig, "'}");
+        const std::string kubeconfig = concat("'kubernetes':{'kubeconfig':'", kKubeconfig, "',", kLongLimits, "}");
         write("flat", concat("{", kubeconfig, "}"));
         for (const char* type : {"whereabouts", "rdmanet"})
             write(type, concat("{'cniVersion':'1.0.0','name':'net','type':'macvlan','ipam':{'type':'", type,

@@ -201,10 +201,11 @@ TEST_CASE("a server that did not answer one DEL does not keep the next one", "[c
     const Stage stage;
     std::vector<PluginCall> calls;
     for (const char* number : {"1", "2", "3"}) {
-        calls.push_back(of(machine.call(stage.pod, ",'requestable':'10.64.255.0/24'"), std::string("c") + number));
+        calls.push_back(
+            of(impatient(machine.call(stage.pod, ",'requestable':'10.64.255.0/24'")), std::string("c") + number));
         calls.back().ifname = std::string("net") + number;
         calls.back().args += std::string(";IP=10.64.255.") + number;
-        (void)add(calls.back());
+        (void)add_in_time(calls.back());
     }
     const SilentServer server;
     write_kubeconfig(replaced(kNobody, "http://127.0.0.1:1", server.url()));

@@ -5,6 +5,7 @@
 #include "cluster_stage.hpp"
 
 #include "support/concat.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 
 #include <stdexcept>
@@ -24,11 +25,24 @@ inline std::string kubeconfig(const std::string& what = "", const std::string& b
 
 /// An attachment of a pod whose network has its addresses in the cluster. What it gave back is given again.
 inline PluginCall call_in_cluster(const Pod& pod, const std::string& range, const std::string& more = "") {
-    PluginCall call =
-        call_for(pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts','range':'", range,
-                             "','cooldown':0,'kubernetes':{'kubeconfig':'", kKubeconfig, "'", more, "}}"));
+    PluginCall call = call_for(pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts','range':'",
+                                           range, "','cooldown':0,'kubernetes':{'kubeconfig':'", kKubeconfig, "',",
+                                           kLongLimits, more, "}}"));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
     return call;
+}
+
+/// For a server that never answers.
+inline PluginCall impatient(PluginCall call) {
+    call.config = replaced(call.config, json_text(kLongLimits), R"("connectTimeoutMs":1000,"requestTimeoutMs":1000)");
+    return call;
+}
+
+/// A result of an ADD whose limits are short: a machine with too much to do needs several.
+inline std::string add_in_time(const PluginCall& call) {
+    ProcessResult result;
+    if (!comes_true([&] { return (result = call.run()).exit_status == 0; })) throw std::runtime_error(error_of(result));
+    return result.out;
 }
 
 /// As if a minute had passed, in which the server may carry out what nobody waits for any more.

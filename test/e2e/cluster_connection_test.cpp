@@ -107,7 +107,7 @@ TEST_CASE("a connection to the API server that is slow, or is cut at any byte of
         PluginCall call = call_for(
             stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'", store, "','range':'10.31.42.0/24',",
                               "'requestable':'10.31.42.128/25','network_name':'", space, "-", store, "','nodeName':'",
-                              space, "','kubernetes':{'kubeconfig':'", kKubeconfig, "'", times, "}}"));
+                              space, "','kubernetes':{'kubeconfig':'", kKubeconfig, "',", kLongLimits, times, "}}"));
         call.container = concat("c", ++number);
         call.args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;IP=10.31.42.", 129 + number);
         return call;

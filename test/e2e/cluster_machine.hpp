@@ -30,9 +30,9 @@ public:
         return call_with("'store':'blocks','range':'10.64.0.0/16'" + more, pod);
     }
     [[nodiscard]] PluginCall call_with(const std::string& keys, const Pod& pod) const {
-        PluginCall call =
-            call_for(pod, "'master':'par0','ipam':{'type':'rdmanet'," + keys + ",'network_name':'" + space_ +
-                              "','nodeName':'" + name_ + "','kubernetes':{'kubeconfig':'" + kKubeconfig + "'}}");
+        PluginCall call = call_for(pod, "'master':'par0','ipam':{'type':'rdmanet'," + keys + ",'network_name':'" +
+                                            space_ + "','nodeName':'" + name_ + "','kubernetes':{'kubeconfig':'" +
+                                            kKubeconfig + "'," + kLongLimits + "}}");
         call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
         return call;
     }

@@ -39,4 +39,23 @@ TEST_CASE("where no API server can be built, a command runs without one, and the
     shell(concat("chmod -R u+w ", directory, "; rm -r ", directory));
 }
 
+TEST_CASE("who needs an API server that another process builds waits for it, and takes its failure for the answer",
+          "[ipam]") {
+    const std::string directory = shell("echo -n $(mktemp -d)");
+    // The other process ends without a server as soon as somebody waits for it.
+    const ProcessResult result = run_process(
+        {"bash", "-c",
+         concat("cd ", directory,
+                "; : >said; flock kube-apiserver.lock sh -c 'until [ -s said ]; do sleep 0.1; done' & ",
+                "while flock --nonblock kube-apiserver.lock true; do sleep 0.1; done; unset RDMANET_CLUSTER; ",
+                "RDMANET_CLUSTER_CACHE=$PWD GOPROXY=off ", source_path("test/cluster/cluster.sh"),
+                " try echo without 2>said; cat said >&2")},
+        {});
+    CHECK(result.out == "without\n");
+    CHECK_THAT(result.err, Catch::Contains("this machine has no Go") ||
+                               (Catch::Contains("another process builds kube-apiserver") &&
+                                Catch::Contains("another process could not build kube-apiserver")));
+    shell(concat("rm -r ", directory));
+}
+
 } // namespace rdmanet::test

@@ -12,6 +12,8 @@ namespace rdmanet::test {
 
 inline constexpr const char* kNeedsCluster = "a Kubernetes API server (test/cluster/cluster.sh run)";
 inline constexpr const char* kKubeconfig = "/run/cluster-test.kubeconfig";
+// Members of "kubernetes": a machine with too much to do has slow servers. A later member with shorter times wins.
+inline constexpr const char* kLongLimits = "'connectTimeoutMs':30000,'requestTimeoutMs':60000,'addTimeoutMs':90000";
 // Nobody listens there.
 inline constexpr const char* kNobody =
     "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: "

@@ -1,5 +1,6 @@
 // Leases in a Kubernetes API server: those with the tag [cluster] are run by test/cluster/cluster.sh.
 #include "attachment_stage.hpp"
+#include "cluster_calls.hpp"
 #include "cluster_stage.hpp"
 #include "configured_node.hpp"
 #include "silent_server.hpp"
@@ -28,9 +29,10 @@ std::string spec_of(const std::string& object) {
 
 /// An attachment of a pod whose network has its addresses in the cluster. Most cases want the lowest one each time.
 PluginCall shared_call_with(const std::string& keys, const Pod& pod, const std::string& range, int cooldown = 0) {
-    PluginCall call = call_for(
-        pod, concat("'master':'par0',", keys, "'ipam':{'type':'rdmanet','store':'whereabouts','range':'", range,
-                    "','cooldown':", std::to_string(cooldown), ",'kubernetes':{'kubeconfig':'", kKubeconfig, "'}}"));
+    PluginCall call =
+        call_for(pod, concat("'master':'par0',", keys, "'ipam':{'type':'rdmanet','store':'whereabouts','range':'",
+                             range, "','cooldown':", std::to_string(cooldown), ",'kubernetes':{'kubeconfig':'",
+                             kKubeconfig, "',", kLongLimits, "}}"));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
     return call;
 }
@@ -476,9 +478,9 @@ TEST_CASE("a server that does not answer is waited for once, however much is owe
     const Stage stage;
     std::vector<PluginCall> calls;
     for (const char* number : {"1", "2", "3"}) {
-        PluginCall call = of(shared_call(stage.pod, "10.31.14.0/24"), std::string("c") + number);
+        PluginCall call = of(impatient(shared_call(stage.pod, "10.31.14.0/24")), std::string("c") + number);
         call.ifname = std::string("net") + number;
-        (void)add(call);
+        (void)add_in_time(call);
         calls.push_back(call);
     }
     write_kubeconfig(kNobody);

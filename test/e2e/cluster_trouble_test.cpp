@@ -108,11 +108,9 @@ void wait_until_idle() {
 /// Pods that ask for an address of their own: with blocks, each is a block, which its DEL gives back.
 PluginCall impatient_call(const ClusterMachine& machine, const Pod& pod, const std::string& store, int number) {
     const int first = store == "blocks" ? 128 : 0;
-    PluginCall call = machine.call_with(
+    PluginCall call = impatient(machine.call_with(
         concat("'store':'", store, "','range':'10.31.21.", first, "/25','requestable':'10.31.21.", first + 64, "/26'"),
-        pod);
-    const std::string servers = concat("\"kubeconfig\":\"", kKubeconfig, "\"");
-    call.config = replaced(call.config, servers, servers + R"(,"connectTimeoutMs":1000,"requestTimeoutMs":1000)");
+        pod));
     call.args += concat(";IP=10.31.21.", first + 65 + number);
     return call;
 }
@@ -159,6 +157,7 @@ TEST_CASE("an ADD that fails says at which server and in which step, the server'
     };
     const auto patient = [&](const std::string& times) { return call_in_cluster(stage.pod, "10.31.20.0/24", times); };
     const std::string duration = ", after ([0-9]+ ms|[0-9]+\\.[0-9] s)";
+    const std::string short_duration = ", after ([0-9]{3} ms|[0-9]\\.[0-9] s)"; // kLongLimits is longer
 
     const std::string other_ca =
         shell("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout /dev/null "
@@ -183,9 +182,9 @@ TEST_CASE("an ADD that fails says at which server and in which step, the server'
     {
         const StoppedServer stopped; // the kernel still accepts connections
         CHECK_THAT(why(kubeconfig(), patient(",'connectTimeoutMs':300")),
-                   Names("code 11", url + ": TLS: no answer") && Matches(".*, after [0-9]{3} ms"));
+                   Names("code 11", url + ": TLS: no answer") && Matches(".*" + short_duration));
         CHECK_THAT(why(kubeconfig(), patient(",'connectTimeoutMs':30000,'addTimeoutMs':1000")),
-                   Names("code 11", url + ": TLS: no answer") && Matches(".*, after ([7-9][0-9]{2} ms|1\\.[0-9] s)"));
+                   Names("code 11", url + ": TLS: no answer") && Matches(".*" + short_duration));
     }
     CHECK(addresses(add(call)) == "10.31.20.1/24");
     CHECK(del(call) == "");
@@ -234,7 +233,7 @@ TEST_CASE("an API server, or its etcd, that is killed, started, and stopped for 
         traffic.wait_for(&Traffic::refused);
         shell(cluster() + "/start");
         traffic.wait_for(&Traffic::added);
-        for (const PluginCall& pod : pods) (void)add(pod);
+        for (const PluginCall& pod : pods) (void)add_in_time(pod);
         const StoppedServer stopped(server);
         traffic.wait_for(&Traffic::refused);
         CHECK(traffic.end() == "");
@@ -308,7 +307,7 @@ TEST_CASE("STATUS asks an API server once in half a minute, and does not blame t
     const PluginCall call = call_in_cluster(stage.pod, "10.31.24.0/24");
     shell("rm -rf /run/rdmanet"); // as before the first ADD of a boot
     int reads = pool_reads();
-    for (int time = 0; time < 20; ++time) CHECK(status(call) == "");
+    for (int time = 0; time < 4; ++time) CHECK(status(call) == "");
     CHECK(pool_reads() - reads == 1);
 
     // A full range, whose pods are all on other nodes: more of them than the allocator looks at in one go.
@@ -319,7 +318,7 @@ TEST_CASE("STATUS asks an API server once in half a minute, and does not blame t
                  R"({"name":"10.31.28.0-22"},"spec":{"range":"10.31.28.0/22","allocations":'"$records"'}}')"));
     const PluginCall full = call_in_cluster(stage.pod, "10.31.28.0/22");
     reads = pool_reads();
-    for (int time = 0; time < 20; ++time) CHECK_THAT(status(full), Names("code 50", "10.31.28.0/22", "leases: 1022"));
+    for (int time = 0; time < 4; ++time) CHECK_THAT(status(full), Names("code 50", "10.31.28.0/22", "leases: 1022"));
     CHECK(pool_reads() - reads == 1);
     CHECK_THAT(refusal(full), Names("10.31.28.0/22", "1022 leases"));
     CHECK(pool_reads() - reads <= 3);
@@ -333,10 +332,10 @@ TEST_CASE("STATUS asks an API server once in half a minute, and does not blame t
         const StoppedServer stopped;
         CHECK(status(call) == "");
         after_half_a_minute();
-        const ProcessResult asked = call.with_command("STATUS").run();
+        const ProcessResult asked = impatient(call).with_command("STATUS").run();
         CHECK(asked.exit_status == 0);
         CHECK_THAT(asked.err, Names("not known whether", url));
-        CHECK(call.with_command("STATUS").run().err == ""); // and nobody is asked
+        CHECK(impatient(call).with_command("STATUS").run().err == ""); // and nobody is asked
     }
     after_half_a_minute();
     CHECK(status(call) == "");

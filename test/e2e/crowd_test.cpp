@@ -1,4 +1,4 @@
-// 200 machines that take and give back addresses of one range at the same moment, with the stores of the API server.
+// Many machines that take and give back addresses of one range at the same moment, with the stores of the API server.
 #include "attachment_stage.hpp"
 #include "cluster_stage.hpp"
 #include "crowd.hpp"
@@ -25,7 +25,7 @@
 namespace rdmanet::test {
 namespace {
 
-constexpr int kMachines = 200;
+constexpr int kMachines = 64;
 
 /// Requests that the server has counted for a kind of objects, or of several ("a|b").
 int requests_for(const std::string& kinds) {
@@ -34,7 +34,7 @@ int requests_for(const std::string& kinds) {
                          .c_str());
 }
 
-/// Node objects n1 to n200, which the case takes away again.
+/// Node objects n1, n2 and so on, which the case takes away again.
 class Nodes {
 public:
     Nodes() {
@@ -54,11 +54,10 @@ public:
     ~Nodes() { shell(concat(cluster(), "/delete '/api/v1/nodes/n[1-", kMachines, "]'")); }
 };
 
-/// With time for a machine that has much else to do.
 PluginCall cluster_call(const Pod& pod, const std::string& store, const std::string& space, const std::string& range) {
     return call_for(pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'", store, "','network_name':'",
-                                space, "','range':'", range, "','kubernetes':{'kubeconfig':'", kKubeconfig,
-                                "','connectTimeoutMs':30000,'requestTimeoutMs':60000,'addTimeoutMs':90000}}"));
+                                space, "','range':'", range, "','kubernetes':{'kubeconfig':'", kKubeconfig, "',",
+                                kLongLimits, "}}"));
 }
 
 /// Lines of `held` whose address is in none of `blocks` that its machine has.
@@ -100,7 +99,7 @@ std::string unique_space(const std::string& name) {
 
 } // namespace
 
-TEST_CASE("200 machines take and give back addresses of one pool of whereabouts at once", "[cluster]") {
+TEST_CASE("many machines take and give back addresses of one pool of whereabouts at once", "[cluster]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = unique_space("crowd");
@@ -141,7 +140,7 @@ TEST_CASE("200 machines take and give back addresses of one pool of whereabouts 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("200 machines take and give back addresses of their blocks at once", "[cluster][blocks]") {
+TEST_CASE("many machines take and give back addresses of their blocks at once", "[cluster][blocks]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = unique_space("blocks");

@@ -9,9 +9,7 @@
 #include "support/process.hpp"
 #include "support/tcp_proxy.hpp"
 
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 namespace rdmanet::test {
@@ -44,22 +42,6 @@ inline PluginCall etcd_call(const Pod& pod, const std::string& prefix, const std
     return call;
 }
 
-/// That the member has counted.
-inline int etcd_requests() {
-    return std::atoi(
-        shell(concat("curl --silent ", etcd_endpoint(),
-                     "/metrics | awk '/^grpc_server_handled_total.*KV/ { sum += $NF } END { print sum + 0 }'"))
-            .c_str());
-}
-
-/// "ADDRESS MACHINE IFNAME" of each lease, as a Crowd says it (crowd.hpp).
-inline std::string etcd_leases(const std::string& prefix) {
-    return shell(concat("curl --silent --fail ", etcd_endpoint(), R"(/v3/kv/range -d '{"key":"'$(printf )", prefix,
-                        R"(/-/a/ | base64 -w0)'","range_end":"'$(printf )", prefix,
-                        R"(/-/a0 | base64 -w0)'"}' | jq --raw-output '.kvs // [] | .[].value | @base64d | fromjson )",
-                        R"sh(| "\(.address) \(.container[1:]) \(.ifname)"')sh"));
-}
-
 inline std::string records_left() {
     return shell("find /run/rdmanet -name '*.json' -printf '%f\\n' 2>/dev/null || true");
 }
@@ -79,13 +61,12 @@ private:
     std::string pid_;
 };
 
-/// The line to that etcd, which breaks where a test says.
+/// The line to that etcd, whose connections are counted.
 class EtcdLine : public TcpProxy {
 public:
-    explicit EtcdLine(std::size_t cut_requests_at = kNever, std::size_t cut_answers_at = kNever)
+    EtcdLine()
         : TcpProxy(static_cast<std::uint16_t>(std::stoul(etcd_endpoint().substr(etcd_endpoint().rfind(':') + 1))),
-                   cut_requests_at, cut_answers_at,
-                   shell("cut -d: -f2 " + etcd() + "/one/endpoints | tr -d '/\\n'").c_str()) {}
+                   kNever, kNever, shell("cut -d: -f2 " + etcd() + "/one/endpoints | tr -d '/\\n'").c_str()) {}
 
     [[nodiscard]] std::string url() const { return concat("http://127.0.0.1:", port()); }
 };

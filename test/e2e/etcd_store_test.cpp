@@ -1,25 +1,17 @@
 // Leases in etcd: those with the tag [etcd] are run by test/cluster/etcd.sh.
 #include "attachment_stage.hpp"
 #include "cluster_stage.hpp"
-#include "crowd.hpp"
 #include "etcd_stage.hpp"
-#include "traffic.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
-#include <set>
-#include <sstream>
-#include <thread>
 
 namespace rdmanet::test {
 
@@ -132,45 +124,6 @@ TEST_CASE("an etcd that is away owes nobody an interface: DEL succeeds, and gc g
     CHECK(records_left() == "");
 }
 
-TEST_CASE("a DEL whose record is lost finds the addresses of a network_name that the network has no more", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const std::string prefix = "/rdmanet/e2e-edited";
-    const Stage stage;
-    const PluginCall call = etcd_call(stage.pod, prefix, "'range':'10.47.0.0/24','network_name':'before'");
-    const std::string result = add(call);
-    shell("rm /run/rdmanet/attachments/*");
-    CHECK(del(after(etcd_call(stage.pod, prefix, "'range':'10.48.0.0/24','network_name':'now'"), result)) == "");
-    CHECK(etcd_keys(prefix) == "");
-    CHECK(records_left() == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("an etcd that is stopped for longer than a deadline, killed and started costs no address", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const std::string prefix = "/rdmanet/e2e-stopped";
-    const std::string signal = concat(" $(cat ", etcd(), "/one/1.pid)");
-    const Stage stage;
-    {
-        Traffic traffic(etcd_call(stage.pod, prefix, "'range':'10.41.9.0/24'", etcd_endpoint(),
-                                  ",'connectTimeoutMs':1000,'requestTimeoutMs':1000,'addTimeoutMs':2000"));
-        traffic.wait_for(traffic.added, 4);
-        shell("kill -STOP" + signal);
-        traffic.wait_for(traffic.refused, 4);
-        shell("kill -CONT" + signal);
-        traffic.wait_for(traffic.added, 4);
-        shell("kill -KILL" + signal);
-        traffic.wait_for(traffic.refused, 4);
-        shell(concat(etcd(), "/member ", etcd(), "/one 1 start"));
-        traffic.wait_for(traffic.added, 4);
-        traffic.end();
-        CHECK(traffic.complaint() == "");
-    }
-    shell(binary() + " gc");
-    CHECK(etcd_keys(prefix) == "");
-    CHECK(records_left() == "");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("an ADD waits once for an etcd that goes silent, and leaves what it may owe to a later call", "[etcd]") {
     NEEDS(etcd_lacks().empty(), etcd_lacks());
     const std::string prefix = "/rdmanet/e2e-silent";
@@ -221,40 +174,6 @@ TEST_CASE("who pays many debts to one etcd has one connection, and waits once fo
     CHECK(records_left() == "");
     CHECK(etcd_keys(prefix) == "");
     CHECK(line.connections() == 1);
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("a debt to etcd that is paid after the address was given to another pod leaves it to that pod", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const std::string prefix = "/rdmanet/e2e-late-debt";
-    const Stage stage;
-    const PluginCall call =
-        etcd_call(stage.pod, prefix, "'range':'10.52.0.0/24','range_start':'10.52.0.7','range_end':'10.52.0.7'");
-    PluginCall other = of(call, "c2");
-    other.ifname = "net2";
-    other.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=desk;K8S_POD_UID=uid-2";
-    CHECK(addresses(add(call)) == "10.52.0.7/24");
-    move_records(etcd_endpoint(), kNoEtcd);
-    CHECK(del(call) == "");
-    CHECK(records_left() != "");
-    // Somebody releases it, as a person does for a node that seems to be gone.
-    shell(concat("for key in $(echo '", etcd_keys(prefix), "'); do curl --silent --fail ", etcd_endpoint(),
-                 R"(/v3/kv/deleterange -d '{"key":"'$(printf %s "$key" | base64 -w0)'"}' >/dev/null; done)"));
-    CHECK(etcd_keys(prefix) == "");
-    SECTION("by the ADD of that pod itself") {
-        move_records(kNoEtcd, etcd_endpoint());
-        CHECK(addresses(add(other)) == "10.52.0.7/24");
-    }
-    SECTION("by gc") {
-        CHECK(addresses(add(other)) == "10.52.0.7/24"); // which does not reach the server of the debt
-        move_records(kNoEtcd, etcd_endpoint());
-        shell(binary() + " gc");
-    }
-    CHECK(etcd_leases(prefix) == "10.52.0.7/24 2 net2\n");
-    CHECK(shell("ls /run/rdmanet/attachments/*.json | wc -l") == "1\n"); // nothing is owed any more
-    CHECK(del(other) == "");
-    CHECK(etcd_keys(prefix) == "");
-    CHECK(records_left() == "");
     CHECK(stage.node.difference() == "");
 }
 
@@ -327,71 +246,6 @@ TEST_CASE("a node that reboots gives back what its pods had, at the first ADD of
     CHECK(del(next) == "");
     shell("umount /proc/sys/kernel/random/boot_id");
     CHECK(etcd_keys(prefix) == "");
-}
-
-TEST_CASE("two machines with one machine id never share what they have", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const Stage stage;
-    const PluginCall call = etcd_call(stage.pod, "/rdmanet/e2e-twins", "'range':'10.46.0.0/24'");
-    PluginCall twin = of(call, "c2");
-    twin.ifname = "net2";
-    twin.config = replaced(twin.config, R"("store":"etcd")", R"("store":"etcd","nodeName":"twin")");
-    (void)add(call);
-    CHECK_THAT(refusal(twin), Names("code 109", machine_id(), "\"twin\"", "/etc/machine-id"));
-    CHECK(del(twin) == "");
-    // A copy of the machine with its name: another boot, and a journal of its own.
-    const auto change_place = [](const std::string& mine, const std::string& others) {
-        shell(concat("mv /run/rdmanet ", mine, "; test ! -e ", others, " || mv ", others, " /run/rdmanet"));
-    };
-    change_place("/run/etcd-one", "/run/etcd-copy");
-    shell("cat /proc/sys/kernel/random/uuid >/run/other-boot && "
-          "mount --bind /run/other-boot /proc/sys/kernel/random/boot_id");
-    PluginCall copy = of(call, "c3");
-    copy.ifname = "net3";
-    (void)add(copy);
-    shell("umount /proc/sys/kernel/random/boot_id");
-    change_place("/run/etcd-copy", "/run/etcd-one");
-    PluginCall next = of(call, "c4");
-    next.ifname = "net4";
-    CHECK_THAT(refusal(next), Names("code 109", "two machines", machine_id(), "/etc/machine-id", "came back"));
-    CHECK_THAT(etcd_keys("/rdmanet/e2e-twins"), Names("/c3/"));
-    CHECK(del(next) == "");
-    CHECK(del(call) == "");
-    change_place("/run/etcd-one", "/run/etcd-copy");
-    shell("ip netns exec pod ip link delete net3"); // its record is of another boot
-    CHECK(del(copy) == "");
-    shell("rm -r /run/etcd-one");
-    CHECK(etcd_keys("/rdmanet/e2e-twins") == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("nodes that add and delete at once never share an address, and leave nothing", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const std::string prefix = "/rdmanet/e2e-crowd";
-    const Stage stage;
-    Crowd crowd(200, etcd_call(stage.pod, prefix, "'range':'10.47.0.0/23','ipRanges':[{'range':'fd47::/64'}]"));
-    const int before = etcd_requests();
-    crowd.run_all("ADD net1");
-    CHECK(crowd.count() == 400);
-    // Each node's first ADD also writes the node's key; others may have been faster.
-    const int first = etcd_requests() - before;
-    CHECK(first <= 5 * 200);
-    crowd.run([](int machine) { return machine % 2 == 0 ? "DEL net1" : "ADD net2"; });
-    const int second = etcd_requests() - before - first;
-    INFO(concat(first, " requests, then ", second));
-    CHECK(second <= 2 * 200); // an ADD is one, a DEL two
-    CHECK(crowd.duplicates() == "");
-    CHECK(crowd.failures() == "");
-    CHECK(crowd.refusals().empty());
-    CHECK(crowd.count() == 400);
-    CHECK(Crowd::recorded() == crowd.held());
-    CHECK(sorted(etcd_leases(prefix)) == crowd.held());
-    crowd.run_all("DEL net1");
-    crowd.run_all("DEL net2");
-    CHECK(crowd.failures() == "");
-    CHECK(etcd_keys(prefix) == "");
-    CHECK(Crowd::records() == "");
-    CHECK(stage.node.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -166,7 +166,7 @@ TEST_CASE("ipam check and release: what this node uses or gives back by itself i
     const Stage stage;
     PluginCall call = call_for(stage.pod, std::string("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',"
                                                       "'range':'10.71.2.0/24','kubernetes':{'kubeconfig':'") +
-                                              kKubeconfig + "'}}");
+                                              kKubeconfig + "'," + kLongLimits + "}}");
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=looks;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
     std::ofstream("/run/looks.json") << call.config;
     const auto run = [&](const std::string& arguments) {

@@ -46,7 +46,7 @@ void make_half_moved(const std::string& range) {
 } // namespace
 
 TEST_CASE("ipam check: pods keep addresses of pools and get some of blocks, and both are no fault",
-          "[cluster][migrate]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();

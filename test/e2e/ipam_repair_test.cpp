@@ -3,7 +3,6 @@
 #include "cluster_calls.hpp"
 #include "cluster_machine.hpp"
 #include "cluster_stage.hpp"
-#include "etcd_stage.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
@@ -39,9 +38,9 @@ TEST_CASE("ipam check --repair: pools, records and reservations of living pods c
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const Stage stage;
-    PluginCall call =
-        call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',",
-                                   "'range':'10.75.1.0/24','kubernetes':{'kubeconfig':'", kKubeconfig, "'}}"));
+    PluginCall call = call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',",
+                                                 "'range':'10.75.1.0/24','kubernetes':{'kubeconfig':'", kKubeconfig,
+                                                 "',", kLongLimits, "}}"));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
     const std::string result = add(call);
     CHECK(addresses(result) == "10.75.1.1/24");
@@ -90,9 +89,10 @@ TEST_CASE("ipam check --repair: a block and a lease in it come back", "[cluster]
     const std::string space = concat("repair", ::getpid());
     shell(concat(cluster(), "/apply '", node_object(space), "' /api/v1/nodes"));
     const Stage stage;
-    PluginCall call = call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'blocks',",
-                                                 "'range':'10.75.2.0/24','network_name':'", space, "','nodeName':'",
-                                                 space, "','kubernetes':{'kubeconfig':'", kKubeconfig, "'}}"));
+    PluginCall call =
+        call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'blocks',",
+                                   "'range':'10.75.2.0/24','network_name':'", space, "','nodeName':'", space,
+                                   "','kubernetes':{'kubeconfig':'", kKubeconfig, "',", kLongLimits, "}}"));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
     const std::string result = add(call);
     const std::string places = of_network(call);
@@ -164,48 +164,8 @@ TEST_CASE("ipam check --repair: a lease in the node's own store comes back", "[i
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("ipam check --repair: a lease in etcd comes back", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const std::string endpoint = etcd_endpoint();
-    const std::string prefix = "/rdmanet/e2e-repair";
-    const Stage stage;
-    PluginCall call =
-        call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','range':'10.75.4.0/30',",
-                                   "'store':'etcd','etcd':{'endpoints':['", endpoint, "'],'prefix':'", prefix, "'}}"));
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
-    const std::string result = add(call);
-    std::ofstream("/run/repair.json") << call.config;
-    const std::string places = "--network /run/repair.json";
-    const auto remove_leases = [&] {
-        shell(concat("curl --silent --fail ", endpoint, R"(/v3/kv/deleterange -d '{"key":"'$(printf )", prefix,
-                     R"(/-/ | base64 -w0)'","range_end":"'$(printf )", prefix, R"(/-0 | base64 -w0)'"}' >/dev/null)"));
-    };
-    remove_leases();
-    CHECK_THAT(check(call, result), Names(addresses(result)));
-    const ProcessResult made = repair(places);
-    CHECK(made.exit_status == 0);
-    CHECK_THAT(made.out, Names("made again: " + addresses(result) + " of ", "its keys below " + prefix, "1 lease"));
-    CHECK(check(call, result) == "");
-    CHECK(repair(places).out ==
-          "1 lease, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n");
-
-    remove_leases();
-    PluginCall other = of(call, "c2");
-    other.ifname = "net2";
-    other.args += ";IP=" + addresses(result).substr(0, addresses(result).find('/'));
-    other.args = replaced(other.args, "till", "other");
-    CHECK(addresses(add(other)) == addresses(result));
-    const ProcessResult refused = repair(places);
-    CHECK(refused.exit_status == 1);
-    CHECK_THAT(refused.out, Names("not repaired: ", "shop/till", "shop/other", "delete the pod"));
-    CHECK(del(call) == "");
-    CHECK(check(other, result).find("not leased") == std::string::npos);
-    CHECK(del(other) == "");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("ipam check --repair: of a range that has moved, blocks come back, and addresses of pools do not",
-          "[cluster][migrate]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();

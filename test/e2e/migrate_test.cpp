@@ -33,7 +33,7 @@ std::string recorded(const std::string& space) {
 
 } // namespace
 
-TEST_CASE("a range goes from pools to blocks and back, and living pods keep their addresses", "[cluster][migrate]") {
+TEST_CASE("a range goes from pools to blocks and back, and living pods keep their addresses", "[cluster][moves]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
     write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
@@ -92,7 +92,7 @@ TEST_CASE("a range goes from pools to blocks and back, and living pods keep thei
 
 /// Its new file has the leases from the journal, which names no range.
 TEST_CASE("a node that has lost its file of blocks goes on with pools if the range has moved there",
-          "[cluster][migrate]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();
@@ -122,7 +122,7 @@ TEST_CASE("a node that has lost its file of blocks goes on with pools if the ran
 
 /// Its ADDs do not ask pools any more.
 TEST_CASE("after a reboot, gc gives back in pools what pods had before their range moved to blocks",
-          "[cluster][migrate]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();
@@ -145,64 +145,6 @@ TEST_CASE("after a reboot, gc gives back in pools what pods had before their ran
     CHECK(pool_records(space + "-10.64.13.0-24") == kHasNoRecord);
     CHECK_THAT(shell(cluster() + "/get overlappingrangeipreservations/" + space + "-10.64.13.1"), Names("NotFound"));
     CHECK_THAT(migrate(call, "blocks"), !Catch::Contains("leaves out"));
-    CHECK(stage.node.difference() == "");
-}
-
-/// The API server's own etcd: leases may be there, too.
-TEST_CASE("a range goes from pools to etcd and on to blocks, and living pods keep their addresses",
-          "[cluster][migrate]") {
-    NEEDS(cluster_lacks().empty(), cluster_lacks());
-    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
-    const std::string space = own_space();
-    const ClusterMachine machine(space + "-a", space);
-    const Stage stage;
-    const PluginCall in_pool = machine.call_with("'range':'10.64.9.0/24'", stage.pod);
-    const std::string result = add(in_pool);
-    REQUIRE(addresses(result) == "10.64.9.1/24");
-    const auto call_in = [&](const std::string& store, const std::string& container, const std::string& ifname) {
-        PluginCall call =
-            of(machine.call_with("'range':'10.64.9.0/24','store':'" + store + "','etcd':{'prefix':'/rdmanet/" + space +
-                                     "','endpoints':['http://127.0.0.1:" +
-                                     shell("sed -n 2p " + cluster() + "/ports | tr -d '\\n'") + "']}",
-                                 stage.pod),
-               container);
-        call.ifname = ifname;
-        return call;
-    };
-    const PluginCall in_etcd = call_in("etcd", "c2", "net2");
-    CHECK_THAT(migrate(in_pool, "etcd"), Names("no etcd is named"));
-    CHECK_THAT(migrate(in_etcd, "etcd", {"--dry-run"}),
-               Names("range 10.64.9.0/24: would move from store \"whereabouts\" to store \"etcd\"",
-                     "leaves out 1 address,", "IPPool kube-system/" + space + "-10.64.9.0-24: 1 lease"));
-    CHECK(recorded(space) == "whereabouts");
-    CHECK_THAT(migrate(in_etcd, "etcd"), Names("moved from store \"whereabouts\" to store \"etcd\""));
-    CHECK(recorded(space) == "whereabouts>etcd");
-    const std::string its_result = add(in_etcd);
-    CHECK(addresses(its_result) != addresses(result));
-    const auto shown =
-        run_process({binary(), "ipam", "show", "--network", "-", "--kubeconfig", cluster() + "/admin.kubeconfig"},
-                    {.input = in_etcd.config});
-    CHECK_THAT(shown.out, Names("10.64.9.1", "held by AddressRange " + space + "-10.64.9.0-24"));
-    CHECK(check(in_pool, result) == "");
-    CHECK(check(in_etcd, its_result) == "");
-    CHECK(del(after(in_pool, result)) == "");
-    CHECK(migrate(in_etcd, "etcd") == "range 10.64.9.0/24: moved from store \"whereabouts\" to store \"etcd\"\n");
-    CHECK(recorded(space) == "etcd");
-
-    CHECK_THAT(migrate(in_pool, "blocks"), Names("comes from store \"etcd\"")); // without its servers
-    CHECK(recorded(space) == "etcd");
-    CHECK_THAT(migrate(in_etcd, "blocks"), Names("moved from store \"etcd\" to store \"blocks\"",
-                                                 "leaves out 1 address,", "etcd, node " + space + "-a: 1 lease"));
-    CHECK_THAT(outcome(call_in("etcd", "c3", "net3"), "ADD"), Names("in store \"blocks\""));
-    const PluginCall in_block = call_in("blocks", "c3", "net3");
-    const std::string in_block_result = add(in_block);
-    CHECK(addresses(in_block_result) != addresses(its_result));
-    CHECK(check(in_etcd, its_result) == "");
-    CHECK(del(after(in_etcd, its_result)) == "");
-    CHECK(migrate(in_etcd, "blocks") == "range 10.64.9.0/24: moved from store \"etcd\" to store \"blocks\"\n");
-    CHECK(recorded(space) == "blocks");
-    CHECK(del(after(in_block, in_block_result)) == "");
-    (void)shell(binary() + " gc");
     CHECK(stage.node.difference() == "");
 }
 

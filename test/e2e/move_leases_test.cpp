@@ -145,47 +145,13 @@ std::string warnings_of(const PluginCall& call) {
     return complaints(said.err);
 }
 
-/// Keys and values of an address space, in the etcd that the API server has.
-class EtcdOfServer {
-public:
-    explicit EtcdOfServer(const std::string& space) : prefix_("/rdmanet/" + space), space_(prefix_ + '/' + space) {}
-
-    /// The key of a network's `ipam`.
-    [[nodiscard]] std::string key() const {
-        return concat("'etcd':{'prefix':'", prefix_, "','endpoints':['", url_, "']}");
-    }
-    /// Of the keys of addresses, as text.
-    [[nodiscard]] std::string leases() const {
-        return shell(concat("curl --silent --fail ", url_, R"(/v3/kv/range -d '{"key":")", encoded(space_ + "/a/"),
-                            R"(","range_end":")", encoded(space_ + "/a0"),
-                            R"("}' | jq --raw-output '.kvs // [] | .[] | .value | @base64d')"));
-    }
-    void put(const std::string& address, const std::string& value) const {
-        call("put", address, concat(R"(,"value":")", encoded(value), "\""));
-    }
-    void remove(const std::string& address) const { call("deleterange", address, ""); }
-
-private:
-    static std::string encoded(const std::string& text) {
-        return shell(concat("printf %s '", text, "' | base64 --wrap=0"));
-    }
-    void call(const std::string& what, const std::string& address, const std::string& more) const {
-        shell(concat("curl --silent --fail ", url_, "/v3/kv/", what, R"( -d '{"key":")",
-                     encoded(concat(space_, "/a/", address)), "\"", more, "}'"));
-    }
-
-    std::string prefix_;
-    std::string space_;
-    std::string url_ = "http://127.0.0.1:" + shell("sed -n 2p " + cluster() + "/ports | tr -d '\\n'");
-};
-
 void forget_moves() {
     shell("rm /run/rdmanet/moved-ranges.json");
 }
 
 } // namespace
 
-TEST_CASE("leases of the node's own store go into blocks while their pods run", "[cluster][migrate][moves]") {
+TEST_CASE("leases of the node's own store go into blocks while their pods run", "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const MovingNetwork network;
@@ -227,8 +193,7 @@ TEST_CASE("leases of the node's own store go into blocks while their pods run", 
     CHECK(network.stage().node.difference() == "");
 }
 
-TEST_CASE("leases of the node's own store go into pools; what another node has by then stays",
-          "[cluster][migrate][moves]") {
+TEST_CASE("leases of the node's own store go into pools; what another node has by then stays", "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const MovingNetwork network;
@@ -275,7 +240,7 @@ TEST_CASE("leases of the node's own store go into pools; what another node has b
     CHECK(network.stage().node.difference() == "");
 }
 
-TEST_CASE("leases come back into the node's own store, unless another node has some", "[cluster][migrate][moves]") {
+TEST_CASE("leases come back into the node's own store, unless another node has some", "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string from = GENERATE("blocks", "whereabouts");
@@ -331,7 +296,7 @@ TEST_CASE("leases come back into the node's own store, unless another node has s
     CHECK(network.stage().node.difference() == "");
 }
 
-TEST_CASE("a range with leases in the node's own store stays there until it is moved", "[cluster][migrate][moves]") {
+TEST_CASE("a range with leases in the node's own store stays there until it is moved", "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const MovingNetwork network;
@@ -377,7 +342,7 @@ TEST_CASE("a range with leases in the node's own store stays there until it is m
 }
 
 TEST_CASE("leases of the node's own store do not keep a range that the cluster has by now, or may have",
-          "[cluster][migrate][moves]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const MovingNetwork network;
@@ -409,69 +374,6 @@ TEST_CASE("leases of the node's own store do not keep a range that the cluster h
     CHECK(del(old) == "");
     use_cluster_as("rdmanet");
     shell(concat(cluster(), "/delete /apis/rdmanet.cni/v1alpha1/addressranges/", network.space(), "-10.76.5.0-24"));
-    CHECK(network.stage().node.difference() == "");
-}
-
-TEST_CASE("leases of the node's own store go into etcd while their pods run, and come back",
-          "[cluster][migrate][moves]") {
-    NEEDS(cluster_lacks().empty(), cluster_lacks());
-    use_cluster_as("rdmanet");
-    const MovingNetwork network;
-    const EtcdOfServer etcd(network.space());
-    const std::string keys = kBoth + (',' + etcd.key());
-    const PluginCall old = network.call("node", "c1", keys);
-    const std::string result = add(old);
-    const PluginCall in_etcd = network.call("etcd", "c2", keys);
-    CHECK_THAT(refusal(in_etcd), Names("10.76.1.0/24 has 1 lease in the store of this node",
-                                       "`rdmanet ipam migrate --to etcd --network FILE` on this node"));
-    const std::string what = "10.76.1.1/24, fd76::1/120 of pod \"shop/c1\"";
-    CHECK_THAT(network.migrate("etcd", {"--dry-run"}, keys).out, Names("would move: " + what));
-    CHECK(on_node() == "2");
-    CHECK(etcd.leases() == "");
-    const ProcessResult moved = network.migrate("etcd", {}, keys);
-    CHECK(moved.err == "");
-    CHECK(moved.exit_status == 0);
-    CHECK_THAT(moved.out, Names("moved: " + what, "from store \"node\" to store \"etcd\""));
-    CHECK(on_node() == "0");
-    CHECK_THAT(etcd.leases(), Names("10.76.1.1/24", "fd76::1/120", "shop"));
-    CHECK(check(old, result) == "");
-    CHECK_THAT(refusal(network.call("node", "c3", keys)),
-               Names("10.76.1.1 to 10.76.1.254", "store \"etcd\"", "`rdmanet ipam migrate --to node --network FILE`"));
-    CHECK(on_node() == "0");
-    const std::string its_result = add(in_etcd);
-    CHECK_THAT(addresses(its_result), !Catch::Contains("10.76.1.1/24") && !Catch::Contains("fd76::1/120"));
-
-    const std::string far = replaced(
-        replaced(replaced(etcd.leases(), "10.76.1.1/24", "10.76.1.200/24"), "\"c1\"", "\"far\""), "shop", "away");
-    etcd.put("010.076.001.200", far.substr(0, far.find('\n')));
-    const ProcessResult refused = network.migrate("node", {}, keys);
-    CHECK(refused.exit_status == 1);
-    CHECK_THAT(refused.err, Names("etcd has 10.76.1.200 for", "away", "delete those pods"));
-    CHECK(on_node() == "0");
-    CHECK(check(old, result) == "");
-    etcd.remove("010.076.001.200");
-
-    const ProcessResult blind = network.migrate("node");
-    CHECK(blind.exit_status == 1);
-    CHECK_THAT(blind.err, Names("c1", "has addresses in the etcd at", "below /rdmanet/" + network.space()));
-    CHECK(on_node() == "0");
-    const ProcessResult back = network.migrate("node", {}, keys);
-    CHECK(back.err == "");
-    CHECK(back.exit_status == 0);
-    CHECK_THAT(back.out, Names("moved: " + what, "from store \"etcd\" to store \"node\""));
-    CHECK(on_node() == "4");
-    CHECK(etcd.leases() == "");
-    CHECK(check(old, result) == "");
-    CHECK(check(in_etcd, its_result) == "");
-    CHECK_THAT(refusal(network.call("etcd", "c3", keys)), Names("10.76.1.0/24 has 2 leases in the store of this node"));
-    const PluginCall next = network.call("node", "c3", keys);
-    const std::string next_result = add(next);
-    CHECK_THAT(addresses(next_result), !Catch::Contains(addresses(result)) && !Catch::Contains(addresses(its_result)));
-    for (const PluginCall& call : {after(old, result), after(in_etcd, its_result), next}) CHECK(del(call) == "");
-    CHECK(on_node() == "0");
-    // Only the command takes the range to etcd again.
-    CHECK_THAT(refusal(network.call("etcd", "c4", keys)), Names("10.76.1.0/24", "in store \"node\""));
-    forget_moves();
     CHECK(network.stage().node.difference() == "");
 }
 

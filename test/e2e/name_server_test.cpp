@@ -16,8 +16,6 @@
 namespace rdmanet::test {
 namespace {
 
-using Catch::Matches;
-
 /// A node with name servers at 127.0.0.1, which answers, and at 127.0.0.2, which is silent. `ip netns exec` shows its
 /// resolv.conf to programs.
 class NamedNode {
@@ -88,13 +86,12 @@ TEST_CASE(
                Names("DNS: looking up \"none.example\": the name is unknown"));
     // More than a datagram of 512 bytes holds.
     CHECK_THAT(node.trouble("many.example", "nameserver 127.0.0.1\n"), Names(found));
-    // Two addresses: each has half of the time.
-    CHECK_THAT(node.trouble("two.example", "nameserver 127.0.0.1\n"), Names(found) && Matches(".* after 1\\.[0-9] s"));
-    // Within the 2 seconds of a connection.
+    // Two addresses: the first one leaves time for the second, and so does a silent name server.
+    CHECK_THAT(node.trouble("two.example", "nameserver 127.0.0.1\n"), Names(found));
     CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.2\nnameserver 127.0.0.3\nnameserver 127.0.0.1\n"),
-               Names(found) && Matches(".* after ([0-9]+ ms|1\\.[0-9] s)"));
+               Names(found));
     CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.2\nnameserver 127.0.0.2\n"),
-               Names("DNS: looking up \"api.example\": no name server answered") && Matches(".* after 2\\.[0-9] s"));
+               Names("DNS: looking up \"api.example\": no name server answered"));
     CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.3\n"), Names("every name server refuses to answer"));
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("a network that names the node's own store obeys what the cluster has 
 }
 
 TEST_CASE("an address that another store of the cluster gave to a pod of this node is given to nobody else",
-          "[cluster]") {
+          "[cluster][moves]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();

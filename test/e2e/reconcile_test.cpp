@@ -124,7 +124,8 @@ TEST_CASE("the example CronJob runs as a pod of its ServiceAccount", "[cluster][
     CHECK_THAT(pod.run({binary(), "ipam", "check", "--pause", "0"}).out, Contains("1 lease, "));
 }
 
-TEST_CASE("the example CronJob frees leases in etcd, if its Secret has the files of the nodes", "[cluster][examples]") {
+TEST_CASE("the example CronJob frees leases in etcd, if its Secret has the files of the nodes",
+          "[cluster][moves][examples]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     const ClusterJob job = example_manifests().cluster_jobs.front();
     REQUIRE(job.secret_path == kNodeFiles);

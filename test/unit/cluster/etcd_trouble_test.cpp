@@ -10,32 +10,12 @@
 
 #include <signal.h>
 
-#include <set>
-#include <thread>
 
 using namespace rdmanet;
 using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
 using Catch::Matchers::Contains;
 using rdmanet::test::shell;
-
-TEST_CASE_METHOD(EtcdCase, "a claim whose answer is lost is found again", "[etcd]") {
-    if (!is_there()) return;
-    record("10.0.0.0/24");
-    record("fd00::/64");
-    std::atomic<int> claims{0};
-    const auto etcd = behind(
-        [&](const std::string& text) { return is_claim(text) && claims++ == 0 ? Fate::answer_lost : Fate::answered; });
-    const auto store = connect({.endpoints = {etcd->endpoint()}});
-    const auto outcome = store->reserve(owner("a", "p"), {claim("10.0.0.0/24"), claim("fd00::/64")}, soon());
-    REQUIRE(std::holds_alternative<ipam::Granted>(outcome));
-    CHECK(claims == 2);
-    CHECK(std::get<ipam::Granted>(outcome).fresh.size() == 2);
-    CHECK(text_of(store->find(owner("a", "p").key, soon())) == text_of(outcome));
-    CHECK(keys_below(prefix).size() == 6);
-    CHECK(store->release(owner("a", "p").key, soon()).size() == 2);
-    CHECK(keys_below(prefix).empty());
-}
 
 TEST_CASE_METHOD(EtcdCase, "a claim that reaches etcd too late has no effect", "[etcd]") {
     if (!is_there()) return;
@@ -63,19 +43,6 @@ TEST_CASE_METHOD(EtcdCase, "a claim that reaches etcd too late has no effect", "
         CHECK(connect(servers_of("one"), true)->release(owner("a", "p").key, soon()).size() == 1);
     }
     CHECK_THAT(etcd->deliver_late(), Contains("200 OK") && !Contains("succeeded"));
-    CHECK(keys_below(prefix).empty());
-}
-
-TEST_CASE_METHOD(EtcdCase, "a release whose answer is lost has been done", "[etcd]") {
-    if (!is_there()) return;
-    std::atomic<int> removals{0};
-    const auto etcd = behind([&](const std::string& text) {
-        return text.find("request_delete_range") != std::string::npos && removals++ == 0 ? Fate::answer_lost
-                                                                                         : Fate::answered;
-    });
-    const auto store = connect({.endpoints = {etcd->endpoint()}});
-    (void)store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon());
-    (void)store->release(owner("a", "p").key, soon());
     CHECK(keys_below(prefix).empty());
 }
 
@@ -177,100 +144,6 @@ TEST_CASE_METHOD(EtcdCase, "a member that is away is left out, and named if no o
         while (!connection.read_request().empty()) connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
     });
     CHECK_THAT(why_not({.endpoints = {liar.url()}}), Contains("temporary") && Contains("not etcd's"));
-}
-
-TEST_CASE_METHOD(
-    EtcdCase,
-    "work goes on while a member of three is killed, stopped and started, and after two of three were stopped",
-    "[etcd]") {
-    if (!is_there()) return;
-    const std::string directory = *etcd_directory() + "/three";
-    const http::Limits impatient{.connect = 2s, .request = 3s};
-    std::atomic<bool> is_over{false};
-    std::atomic<int> done{0};
-    std::vector<std::string> failures;
-    std::set<std::string> in_use;
-    std::mutex mutex;
-    const auto begin_to_use = [&](const std::string& address) {
-        const std::scoped_lock lock(mutex);
-        if (!in_use.insert(address).second) failures.push_back(address + " was given twice");
-    };
-    const auto end_to_use = [&](const std::string& address) {
-        const std::scoped_lock lock(mutex);
-        in_use.erase(address);
-    };
-    std::vector<std::thread> nodes;
-    for (int node = 0; node < 3; ++node)
-        nodes.emplace_back([&, node] {
-            EtcdOptions options = etcd_options(prefix);
-            options.machine_id = std::string(32, static_cast<char>('a' + node));
-            options.node_name = "n" + std::to_string(node);
-            const auto store = make_etcd_store(connect_to(servers_of("three"), etcd::Memory(), impatient), options);
-            for (int round = 0; !is_over; ++round) {
-                const std::string name = std::to_string(node) + "-" + std::to_string(round);
-                for (bool is_done = false; !is_done;) try {
-                        // A small range, so that nodes meet.
-                        const std::string address =
-                            text_of(store->reserve(owner(name, name), {claim("10.0.0.0/29")}, soon()));
-                        begin_to_use(address);
-                        end_to_use(address); // whatever becomes of the release
-                        while (!store->find(owner(name, name).key, soon()).empty())
-                            (void)store->release(owner(name, name).key, soon());
-                        is_done = true;
-                        ++done;
-                    } catch (const ipam::StoreError& error) {
-                        const std::scoped_lock lock(mutex);
-                        if (!error.temporary()) failures.emplace_back(error.what());
-                        is_done = !error.temporary();
-                    }
-            }
-        });
-    const auto wait_for_work = [&] {
-        const int before = done;
-        return rdmanet::test::comes_true([&] { return done > before + 5; });
-    };
-    const auto pid = [&](int number) {
-        return std::stoi(shell("cat " + directory + "/" + std::to_string(number) + ".pid"));
-    };
-    CHECK(wait_for_work());
-    for (const int member : {1, 2, 3}) {
-        ::kill(pid(member), SIGKILL);
-        CHECK(wait_for_work());
-        shell(*etcd_directory() + "/member " + directory + " " + std::to_string(member) + " start");
-        ::kill(pid(member), SIGSTOP);
-        CHECK(wait_for_work());
-        ::kill(pid(member), SIGCONT);
-        CHECK(wait_for_work());
-    }
-    const auto without = make_etcd_store(connect_to(servers_of("three"), etcd::Memory(), impatient), [&] {
-        EtcdOptions options = etcd_options(prefix);
-        options.machine_id = std::string(32, 'f');
-        return options;
-    }());
-    for (const int member : {1, 2}) ::kill(pid(member), SIGSTOP);
-    CHECK(rdmanet::test::comes_true([&] { // as soon as both have stopped
-        try {
-            (void)without->reserve(owner("w", "w"), {claim("10.0.0.0/29")}, base::Deadline::in(4s));
-            return false;
-        } catch (const ipam::StoreError& error) {
-            return error.temporary();
-        }
-    }));
-    for (const int member : {1, 2}) ::kill(pid(member), SIGCONT);
-    CHECK(wait_for_work());
-    is_over = true;
-    for (std::thread& node : nodes) node.join();
-    CHECK(rdmanet::test::comes_true([&] {
-        try {
-            (void)without->release(owner("w", "w").key, soon());
-            return true;
-        } catch (const ipam::StoreError&) {
-            return false;
-        }
-    }));
-    CHECK(failures == std::vector<std::string>{});
-    const auto store = make_etcd_store(connect_to(servers_of("three")), etcd_options(prefix));
-    CHECK(store->list_all(soon()).empty());
 }
 
 TEST_CASE_METHOD(EtcdCase, "an etcd without space says so, and still takes addresses back", "[etcd]") {

@@ -23,7 +23,7 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(BlocksThatMove, "a new file keeps a block with leases of a range that has moved to pools") {
+TEST_CASE_METHOD(BlocksThatMove, "a new file keeps a block with leases of a range that has moved to pools", "[moves]") {
     if (!is_there()) return;
     auto a = node("a");
     const std::string given = add_to_block(*a, "b1");
@@ -56,7 +56,8 @@ TEST_CASE_METHOD(BlocksThatMove, "a new file keeps a block with leases of a rang
     CHECK(add_to_pool("p1", wanting(kRange, given.substr(0, given.find('/')))) == given);
 }
 
-TEST_CASE_METHOD(BlocksThatMove, "a block that a killed process has left keeps no range that has moved from its end") {
+TEST_CASE_METHOD(BlocksThatMove, "a block that a killed process has left keeps no range that has moved from its end",
+                 "[moves]") {
     if (!is_there()) return;
     auto a = node("a");
     REQUIRE(is_address(add_to_block(*a, "b1")));
@@ -72,7 +73,8 @@ TEST_CASE_METHOD(BlocksThatMove, "a block that a killed process has left keeps n
     CHECK(migrate_to("whereabouts") == "moved");
 }
 
-TEST_CASE_METHOD(BlocksThatMove, "a new file keeps a block with leases of a range that somebody removed by force") {
+TEST_CASE_METHOD(BlocksThatMove, "a new file keeps a block with leases of a range that somebody removed by force",
+                 "[moves]") {
     if (!is_there()) return;
     auto a = node("a");
     const std::string given = add_to_block(*a, "b1");

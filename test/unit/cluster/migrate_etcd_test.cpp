@@ -11,14 +11,8 @@
 
 #include <catch2/catch.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <csignal>
 #include <fstream>
-#include <map>
-#include <thread>
 
 using namespace rdmanet;
 using namespace rdmanet::cluster;
@@ -95,7 +89,8 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(EtcdMoves, "a range goes from pools to etcd, to blocks and back: no address is given twice") {
+TEST_CASE_METHOD(EtcdMoves, "a range goes from pools to etcd, to blocks and back: no address is given twice",
+                 "[moves]") {
     if (!is_there()) return;
     for (const char* pod : {"p1", "p2", "p3"}) REQUIRE(is_address(add_to_pool(pod)));
     REQUIRE(release_in_pool("p2") == "10.0.0.2/26");
@@ -150,7 +145,7 @@ TEST_CASE_METHOD(EtcdMoves, "a range goes from pools to etcd, to blocks and back
     CHECK(in_etcd() == "whereabouts");
 }
 
-TEST_CASE_METHOD(EtcdMoves, "reconciling lets etcd and pools give what the other one has no more") {
+TEST_CASE_METHOD(EtcdMoves, "reconciling lets etcd and pools give what the other one has no more", "[moves]") {
     if (!is_there()) return;
     const auto outside = make_etcd_outside(client(), prefix_of_keys);
     for (const char* pod : {"p1", "p2"}) REQUIRE(is_address(add_to_pool(pod)));
@@ -180,7 +175,7 @@ TEST_CASE_METHOD(EtcdMoves, "reconciling lets etcd and pools give what the other
     CHECK(recorded() == "whereabouts");
 }
 
-TEST_CASE_METHOD(EtcdMoves, "a full range in etcd says how many addresses other stores still have") {
+TEST_CASE_METHOD(EtcdMoves, "a full range in etcd says how many addresses other stores still have", "[moves]") {
     if (!is_there()) return;
     kRange = "10.0.0.0/29";
     for (const char* pod : {"p1", "p2"}) REQUIRE(is_address(add_to_pool(pod)));
@@ -195,7 +190,7 @@ TEST_CASE_METHOD(EtcdMoves, "a full range in etcd says how many addresses other 
     CHECK(why_full(*store()) == "");
 }
 
-TEST_CASE_METHOD(EtcdMoves, "migrate changes nothing where etcd is another one, or is not named") {
+TEST_CASE_METHOD(EtcdMoves, "migrate changes nothing where etcd is another one, or is not named", "[moves]") {
     if (!is_there()) return;
     REQUIRE(is_address(add_to_etcd("e1")));
     REQUIRE(move_to("etcd") == "moved");
@@ -217,7 +212,8 @@ TEST_CASE_METHOD(EtcdMoves, "migrate changes nothing where etcd is another one, 
     CHECK_THAT(recorded(), Contains("etcd>blocks [") && !Contains("unconfirmed"));
 }
 
-TEST_CASE_METHOD(EtcdMoves, "migrate finds out that etcd gives addresses of a range that another store has") {
+TEST_CASE_METHOD(EtcdMoves, "migrate finds out that etcd gives addresses of a range that another store has",
+                 "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     REQUIRE(add_to_etcd("e1", wanting(kRange, "10.0.0.5")) == "10.0.0.5/26");
@@ -232,7 +228,7 @@ TEST_CASE_METHOD(EtcdMoves, "migrate finds out that etcd gives addresses of a ra
     CHECK_FALSE(is_address(add_to_etcd("e2")));
 }
 
-TEST_CASE_METHOD(EtcdMoves, "a pod gets an address of etcd while the range goes away") {
+TEST_CASE_METHOD(EtcdMoves, "a pod gets an address of etcd while the range goes away", "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_etcd("e1", wanting(kRange, "10.0.0.5")) == "10.0.0.5/26");
     // Right before the record is written: the claim is there first, and the address is held.
@@ -247,7 +243,7 @@ TEST_CASE_METHOD(EtcdMoves, "a pod gets an address of etcd while the range goes 
     CHECK_FALSE(is_address(add_to_etcd("e3")));
 }
 
-TEST_CASE_METHOD(EtcdMoves, "of two opposite moves between etcd and blocks, one is refused") {
+TEST_CASE_METHOD(EtcdMoves, "of two opposite moves between etcd and blocks, one is refused", "[moves]") {
     if (!is_there()) return;
     auto a = node("a");
     REQUIRE(is_address(add_to_block(*a, "b1")));
@@ -301,105 +297,4 @@ TEST_CASE_METHOD(EtcdMoves, "of two opposite moves between etcd and blocks, one 
     CHECK(move_to("etcd").starts_with("moved"));
     CHECK(is_address(add_to_etcd("e1")));
     CHECK_FALSE(is_address(add_to_block(*node("c"), "b3")));
-}
-
-namespace {
-
-/// `rdmanet ipam migrate` as a process of its own, which is killed when its n-th change has reached one of the servers.
-class Killed : public EtcdMoves {
-public:
-    enum class End { killed, done };
-    End move_until(const std::string& to, int which) {
-        Relay relay("admin");
-        std::atomic<int> changes{0};
-        std::atomic<pid_t> child{0};
-        const auto count = [&] {
-            if (++changes != which) return;
-            while (child == 0) std::this_thread::yield();
-            ::kill(child, SIGKILL);
-        };
-        relay.decide([&](const std::string& request) {
-            if (!request.starts_with("GET ") && request.find("dryRun") == std::string::npos) count();
-            return Fate::passes;
-        });
-        LossyEtcd etcd(endpoint(), [&](const std::string& request) {
-            if (request.find("request_put") != std::string::npos || request.find("request_delete") != std::string::npos)
-                count();
-            return EtcdFate::answered;
-        });
-        const pid_t forked = ::fork();
-        if (forked == 0) {
-            const bool is_moved = move_to(to, *relay.connect(), etcd.endpoint(), prefix_of_keys).starts_with("moved");
-            ::_exit(is_moved ? 0 : 1);
-        }
-        child = forked;
-        int status = 0;
-        REQUIRE(::waitpid(forked, &status, 0) == forked);
-        if (WIFSIGNALED(status)) return End::killed;
-        CHECK(WEXITSTATUS(status) == 0);
-        return End::done;
-    }
-
-    /// Whoever can takes an address. No two have the same one.
-    void all_claim(TestNode& blocks) {
-        note(add_to_pool("p" + std::to_string(++count_)), 'p');
-        note(add_to_block(blocks, "b" + std::to_string(++count_)), 'b');
-        note(add_to_etcd("e" + std::to_string(++count_)), 'e');
-    }
-    void note(const std::string& outcome, char store) {
-        if (!is_address(outcome)) return;
-        INFO(outcome << " in " << store << ": " << recorded() << ", etcd: " << in_etcd());
-        CHECK(living_.emplace(outcome, store + std::to_string(count_)).second);
-    }
-    void all_end(TestNode& blocks) {
-        for (const auto& [address, container] : living_) {
-            const std::string released = container[0] == 'p'   ? release_in_pool(container)
-                                         : container[0] == 'b' ? blocks.release(container)
-                                                               : release_in_etcd(container);
-            CHECK(released == address);
-        }
-        living_.clear();
-        blocks.start();
-        blocks.store->follow_ranges(soon());
-        blocks.store->settle(kIdleBlock, soon());
-    }
-
-private:
-    int count_ = 0;
-    std::map<std::string, std::string> living_; // address and container
-};
-
-} // namespace
-
-TEST_CASE_METHOD(Killed, "a move to or from etcd that is killed after any change gives no address twice, and goes on") {
-    if (!is_there()) return;
-    const std::string other = GENERATE("whereabouts", "blocks");
-    auto a = node("a");
-    if (other == "blocks")
-        REQUIRE(is_address(add_to_block(*a, "first")));
-    else
-        REQUIRE(is_address(add_to_pool("first")));
-    const auto move_all = [&](const std::string& to) {
-        int which = 1;
-        for (; move_until(to, which) == End::killed; ++which) {
-            all_claim(*a);
-            if (which % 2 == 0) { // the way back, from there
-                CHECK(move_to(to == "etcd" ? other : "etcd").starts_with("moved"));
-                all_claim(*a);
-            }
-            CHECK(move_to(to).starts_with("moved"));
-            all_claim(*a);
-            CHECK(move_to(to == "etcd" ? other : "etcd").starts_with("moved"));
-            all_claim(*a);
-            all_end(*a);
-            CHECK(move_to(to == "etcd" ? other : "etcd").starts_with("moved"));
-        }
-        CHECK(which > 3);
-        all_claim(*a);
-        all_end(*a);
-    };
-    move_all("etcd");
-    CHECK(in_etcd() == "etcd");
-    move_all(other);
-    CHECK(in_etcd() == other);
 }

@@ -41,7 +41,8 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(Cut, "migrate that ends after any of its writes: again, or back, and nothing is given twice") {
+TEST_CASE_METHOD(Cut, "migrate that ends after any of its writes: again, or back, and nothing is given twice",
+                 "[moves]") {
     if (!is_there()) return;
     const Fate last = GENERATE(Fate::is_lost, Fate::loses_its_answer, Fate::comes_late);
     auto a = node("a");

@@ -43,7 +43,8 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(Crossed, "a deleted range that moves keeps what other stores have, and so do the marked pools") {
+TEST_CASE_METHOD(Crossed, "a deleted range that moves keeps what other stores have, and so do the marked pools",
+                 "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1");
@@ -63,7 +64,7 @@ TEST_CASE_METHOD(Crossed, "a deleted range that moves keeps what other stores ha
     CHECK(is_address(add_to_block(*a, "b1")));
 }
 
-TEST_CASE_METHOD(Crossed, "a deleted range that moves goes when no other store has an address of it") {
+TEST_CASE_METHOD(Crossed, "a deleted range that moves goes when no other store has an address of it", "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1");
@@ -75,7 +76,7 @@ TEST_CASE_METHOD(Crossed, "a deleted range that moves goes when no other store h
     CHECK(ranges().empty());
 }
 
-TEST_CASE_METHOD(Crossed, "a range that somebody has deleted does not begin to move") {
+TEST_CASE_METHOD(Crossed, "a range that somebody has deleted does not begin to move", "[moves]") {
     if (!is_there()) return;
     auto a = node("a");
     REQUIRE(is_address(add_to_block(*a, "b1")));
@@ -84,7 +85,7 @@ TEST_CASE_METHOD(Crossed, "a range that somebody has deleted does not begin to m
     CHECK(recorded() == "blocks");
 }
 
-TEST_CASE_METHOD(Crossed, "migrate refuses a namespace that has no pool of the range") {
+TEST_CASE_METHOD(Crossed, "migrate refuses a namespace that has no pool of the range", "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     kube::Access access = kube::read_kubeconfig(*cluster_directory() + "/admin.kubeconfig");
@@ -98,7 +99,7 @@ TEST_CASE_METHOD(Crossed, "migrate refuses a namespace that has no pool of the r
     CHECK(recorded() == R"(whereabouts>blocks ["10.0.0.1"])");
 }
 
-TEST_CASE_METHOD(Crossed, "two spaces with one pool: what moves in one is not given in the other") {
+TEST_CASE_METHOD(Crossed, "two spaces with one pool: what moves in one is not given in the other", "[moves]") {
     if (!is_there()) return;
     const std::string whole = space;
     const auto in_range = [&](ipam::Claim one) {
@@ -122,7 +123,7 @@ TEST_CASE_METHOD(Crossed, "two spaces with one pool: what moves in one is not gi
               "`rdmanet ipam migrate`");
 }
 
-TEST_CASE_METHOD(Crossed, "a requested address that another store still has is refused at once") {
+TEST_CASE_METHOD(Crossed, "a requested address that another store still has is refused at once", "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1");
@@ -136,7 +137,8 @@ TEST_CASE_METHOD(Crossed, "a requested address that another store still has is r
 }
 
 TEST_CASE_METHOD(Crossed,
-                 "a block that is made while a range moves is never given from, and keeps no move from its end") {
+                 "a block that is made while a range moves is never given from, and keeps no move from its end",
+                 "[moves]") {
     if (!is_there()) return;
     auto a = node("a");
     REQUIRE(is_address(add_to_block(*a, "b1")));
@@ -156,7 +158,8 @@ TEST_CASE_METHOD(Crossed,
     CHECK(blocks() == of_a);
 }
 
-TEST_CASE_METHOD(Crossed, "a block that was made right before its range moved goes back, and that is no failure") {
+TEST_CASE_METHOD(Crossed, "a block that was made right before its range moved goes back, and that is no failure",
+                 "[moves]") {
     if (!is_there()) return;
     auto a = node("a");
     REQUIRE(is_address(add_to_block(*a, "b1")));
@@ -174,7 +177,8 @@ TEST_CASE_METHOD(Crossed, "a block that was made right before its range moved go
     CHECK(b->states().empty());
 }
 
-TEST_CASE_METHOD(Crossed, "a node that has not heard of a move is told that somebody has deleted the range") {
+TEST_CASE_METHOD(Crossed, "a node that has not heard of a move is told that somebody has deleted the range",
+                 "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1");
@@ -189,7 +193,8 @@ TEST_CASE_METHOD(Crossed, "a node that has not heard of a move is told that some
 }
 
 TEST_CASE_METHOD(Crossed,
-                 "a move that another command turns back says that, and not that the range is between two stores") {
+                 "a move that another command turns back says that, and not that the range is between two stores",
+                 "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     Relay relay("admin");
@@ -202,7 +207,8 @@ TEST_CASE_METHOD(Crossed,
     CHECK(recorded() == "whereabouts");
 }
 
-TEST_CASE_METHOD(Crossed, "a range that comes to overlap while whereabouts is watched leaves the other as it was") {
+TEST_CASE_METHOD(Crossed, "a range that comes to overlap while whereabouts is watched leaves the other as it was",
+                 "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     Relay relay("admin");
@@ -213,8 +219,8 @@ TEST_CASE_METHOD(Crossed, "a range that comes to overlap while whereabouts is wa
     CHECK(recorded() == "whereaboutswhereabouts");
 }
 
-TEST_CASE_METHOD(Crossed,
-                 "a server whose definition of AddressRanges is an older one is refused before anything moves") {
+TEST_CASE_METHOD(Crossed, "a server whose definition of AddressRanges is an older one is refused before anything moves",
+                 "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     Relay relay("admin");
@@ -230,7 +236,7 @@ TEST_CASE_METHOD(Crossed,
     CHECK(recorded() == "whereabouts");
 }
 
-TEST_CASE_METHOD(Crossed, "what keeps a range between two stores is named, with the way back") {
+TEST_CASE_METHOD(Crossed, "what keeps a range between two stores is named, with the way back", "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     patch(path_of_pool("10.0.0.0-26"),
@@ -268,7 +274,8 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(Crossed, "a store that does not answer leaves a range between two stores, which is named, too") {
+TEST_CASE_METHOD(Crossed, "a store that does not answer leaves a range between two stores, which is named, too",
+                 "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     SilentStore silent;
@@ -281,7 +288,7 @@ TEST_CASE_METHOD(Crossed, "a store that does not answer leaves a range between t
     CHECK(migrate_by(options, *admin) == "moved");
 }
 
-TEST_CASE_METHOD(Crossed, "blocks whose addresses other stores have, all of them, are not taken") {
+TEST_CASE_METHOD(Crossed, "blocks whose addresses other stores have, all of them, are not taken", "[moves]") {
     if (!is_there()) return;
     for (int at = 1; at <= 40; ++at) REQUIRE(is_address(add_to_pool("p" + std::to_string(at))));
     REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.40");
@@ -290,7 +297,7 @@ TEST_CASE_METHOD(Crossed, "blocks whose addresses other stores have, all of them
     CHECK_THAT(blocks(), !Contains("10.0.0.0/28") && !Contains("10.0.0.16/28"));
 }
 
-TEST_CASE_METHOD(Crossed, "a pool's mark that was decided in an earlier move comes too late") {
+TEST_CASE_METHOD(Crossed, "a pool's mark that was decided in an earlier move comes too late", "[moves]") {
     if (!is_there()) return;
     Relay relay("rdmanet");
     const auto api = relay.connect();
@@ -311,8 +318,9 @@ TEST_CASE_METHOD(Crossed, "a pool's mark that was decided in an earlier move com
     CHECK_THAT(add_to_pool(store, "p2", claim(kRange)), Contains("has blocks"));
 }
 
-TEST_CASE_METHOD(
-    Crossed, "a range of pools that is recorded while a range with its addresses moves to blocks is not confirmed") {
+TEST_CASE_METHOD(Crossed,
+                 "a range of pools that is recorded while a range with its addresses moves to blocks is not confirmed",
+                 "[moves]") {
     if (!is_there()) return;
     const std::string part = "10.0.0.0/27";
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");

@@ -57,7 +57,8 @@ private:
 
 } // namespace
 
-TEST_CASE_METHOD(ClusterFixture, "migrating works with the example's rights, and names each that is taken away") {
+TEST_CASE_METHOD(ClusterFixture, "migrating works with the example's rights, and names each that is taken away",
+                 "[moves]") {
     if (!is_there()) return;
     const auto admin = connect("admin");
     check_each_right(*admin, rights_of_example("cluster-operator.yaml", "rdmanet-migrate"),

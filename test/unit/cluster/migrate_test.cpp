@@ -8,7 +8,7 @@ using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
 using Catch::Matchers::Contains;
 
-TEST_CASE_METHOD(Moves, "a range goes from pools to blocks and back: no address is given twice") {
+TEST_CASE_METHOD(Moves, "a range goes from pools to blocks and back: no address is given twice", "[moves]") {
     if (!is_there()) return;
     for (const char* pod : {"p1", "p2", "p3"}) REQUIRE(is_address(add_to_pool(pod)));
     REQUIRE(release_in_pool("p2") == "10.0.0.2/26");
@@ -56,7 +56,7 @@ TEST_CASE_METHOD(Moves, "a range goes from pools to blocks and back: no address 
     CHECK_THAT(everything(), !Contains("rdmanet.cni/store"));
 }
 
-TEST_CASE_METHOD(Moves, "a full range in blocks or pools says how many addresses other stores still have") {
+TEST_CASE_METHOD(Moves, "a full range in blocks or pools says how many addresses other stores still have", "[moves]") {
     if (!is_there()) return;
     for (const char* pod : {"p1", "p2", "p3"}) REQUIRE(is_address(add_to_pool(pod)));
     CHECK(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.3");

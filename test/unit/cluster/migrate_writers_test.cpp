@@ -47,7 +47,7 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(Writing, "a range does not move while a network of whereabouts has it, or may have it") {
+TEST_CASE_METHOD(Writing, "a range does not move while a network of whereabouts has it, or may have it", "[moves]") {
     if (!is_there()) return;
     install_networks();
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(Writing, "a range does not move while a network of whereabouts 
     for (const std::string& path : {other_space, other_range, of_rdmanet}) delete_object(path);
 }
 
-TEST_CASE_METHOD(Writing, "a range does not move while whereabouts writes into its pool") {
+TEST_CASE_METHOD(Writing, "a range does not move while whereabouts writes into its pool", "[moves]") {
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     MigrateOptions watching = options_to("blocks");

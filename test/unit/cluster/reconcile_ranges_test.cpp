@@ -16,7 +16,7 @@ constexpr auto kFrees = ReconcileOptions::Act::frees;
 
 } // namespace
 
-TEST_CASE_METHOD(Moves, "reconciling lets blocks give what pools have no more") {
+TEST_CASE_METHOD(Moves, "reconciling lets blocks give what pools have no more", "[moves]") {
     if (!is_there()) return;
     for (const char* pod : {"p1", "p2", "p3", "p4"}) REQUIRE(is_address(add_to_pool(pod)));
     REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.4");
@@ -38,7 +38,7 @@ TEST_CASE_METHOD(Moves, "reconciling lets blocks give what pools have no more") 
     CHECK(reconcile_range() == "");
 }
 
-TEST_CASE_METHOD(Moves, "reconciling lets pools give the blocks that went back") {
+TEST_CASE_METHOD(Moves, "reconciling lets pools give the blocks that went back", "[moves]") {
     if (!is_there()) return;
     auto a = node("a");
     REQUIRE(is_address(add_to_block(*a, "b1")));
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(Moves, "reconciling lets pools give the blocks that went back")
     CHECK(recorded() == "whereabouts");
 }
 
-TEST_CASE_METHOD(Moves, "reconciling changes no range that is half moved, or moves on meanwhile") {
+TEST_CASE_METHOD(Moves, "reconciling changes no range that is half moved, or moves on meanwhile", "[moves]") {
     if (!is_there()) return;
     for (const char* pod : {"p1", "p2"}) REQUIRE(is_address(add_to_pool(pod)));
     REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.2");
@@ -75,7 +75,8 @@ TEST_CASE_METHOD(Moves, "reconciling changes no range that is half moved, or mov
     CHECK(recorded() == R"(whereabouts>blocks unconfirmed ["10.0.0.2"])");
 }
 
-TEST_CASE_METHOD(Moves, "reconciling and migrating again keep what a slice of a node that is gone still has") {
+TEST_CASE_METHOD(Moves, "reconciling and migrating again keep what a slice of a node that is gone still has",
+                 "[moves]") {
     if (!is_there()) return;
     REQUIRE(is_address(add_to_pool("p1")));
     const std::string node = make_node("n1", "boot");
@@ -94,7 +95,7 @@ TEST_CASE_METHOD(Moves, "reconciling and migrating again keep what a slice of a 
     CHECK(reconcile_range() == "10.0.0.17");
 }
 
-TEST_CASE_METHOD(Moves, "a move keeps what a slice has whose node was gone before") {
+TEST_CASE_METHOD(Moves, "a move keeps what a slice has whose node was gone before", "[moves]") {
     if (!is_there()) return;
     REQUIRE(is_address(add_to_pool("p1")));
     (void)make_slice(space + "-gone");
@@ -105,7 +106,7 @@ TEST_CASE_METHOD(Moves, "a move keeps what a slice has whose node was gone befor
     CHECK(recorded() == R"(whereabouts>blocks ["10.0.0.1","10.0.0.17"])");
 }
 
-TEST_CASE_METHOD(Moves, "reconciling keeps what it cannot look for") {
+TEST_CASE_METHOD(Moves, "reconciling keeps what it cannot look for", "[moves]") {
     if (!is_there()) return;
     REQUIRE(is_address(add_to_pool("p1")));
     REQUIRE(migrate_to("blocks") == "moved 10.0.0.1-10.0.0.1");

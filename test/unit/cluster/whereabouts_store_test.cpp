@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <thread>
 
 using namespace rdmanet;
 using namespace rdmanet::cluster;
@@ -72,15 +71,6 @@ TEST_CASE_METHOD(Subnet, "a node lets the addresses rest that it gave back, unle
     CHECK(reserve(owner("d", "s"), {resting}) == "10.0.0.1/29");
     CHECK(reserve(owner("e", "t"), {claim(kRange)}) == "10.0.0.2/29"); // a range without cooldown
     CHECK(reserve(owner("f", "u"), {resting}) == "exhausted");
-}
-
-TEST_CASE_METHOD(Subnet, "a repeated reservation keeps the address; another interface of the pod gets another") {
-    if (!is_there()) return;
-    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
-    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
-    CHECK(reserve(owner("a", "p", "net2"), {claim(kRange)}) == "10.0.0.2/29");
-    CHECK(release(owner("a", "p")) == "10.0.0.1/29");
-    CHECK(text_of(store->find(owner("a", "p", "net2").key, soon())) == "10.0.0.2/29");
 }
 
 TEST_CASE_METHOD(Subnet, "another container of the same pod gets another address, unless it inherits") {
@@ -295,35 +285,3 @@ TEST_CASE_METHOD(Subnet, "an ADD outside of Kubernetes is refused") {
     CHECK_THROWS_WITH(reserve(owner("a", ""), {claim(kRange)}), Contains("K8S_POD_NAME"));
 }
 
-TEST_CASE_METHOD(ClusterFixture, "nodes that take addresses of one pool at once never get the same") {
-    if (!is_there()) return;
-    constexpr int kNodes = 8;
-    constexpr int kEach = 6;
-    const std::string subnet = "10.1.0.0/24";
-    std::vector<std::vector<std::string>> given(kNodes);
-    std::vector<std::thread> nodes;
-    for (int node = 0; node < kNodes; ++node)
-        nodes.emplace_back([&, node] {
-            const auto api = connect();
-            WhereaboutsStore::Options own;
-            own.name_space = "kube-system";
-            own.places = {{.space = space, .subnet = prefix(subnet)}};
-            WhereaboutsStore store(*api, own);
-            for (int number = 0; number < kEach;) {
-                const std::string name = std::to_string(node) + "-" + std::to_string(number);
-                try {
-                    given[static_cast<std::size_t>(node)].push_back(
-                        text_of(store.reserve(owner("c" + name, "p" + name), {claim(subnet)}, soon())));
-                    ++number;
-                } catch (const ipam::StoreError& error) {
-                    if (!error.temporary()) throw;
-                }
-            }
-        });
-    for (std::thread& node : nodes) node.join();
-    std::vector<std::string> all;
-    for (const auto& addresses : given) all.insert(all.end(), addresses.begin(), addresses.end());
-    std::sort(all.begin(), all.end());
-    CHECK(all.size() == kNodes * kEach);
-    CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
-}

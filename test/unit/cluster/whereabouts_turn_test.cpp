@@ -21,6 +21,7 @@ namespace {
 
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 constexpr std::int64_t kNow = 1000;
+constexpr std::int64_t kHour = 3600;
 
 class InCrowd : public Subnet {
 public:
@@ -84,8 +85,15 @@ TEST_CASE_METHOD(InCrowd, "a node alone at a pool asks for a turn once in a boot
     CHECK(turns_asked_for() == 1);
     CHECK_FALSE(has_lease());
     CHECK(text_of(alone.release(owner("a", "p").key, soon())) == "10.0.0.1/29");
-    CHECK(text_of(alone.reserve(owner("b", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
-    CHECK(turns_asked_for() == 0);
+    // On a busy machine a read may take so long that other nodes seem to be there.
+    CHECK(comes_true([&] {
+        if (turns(*api, ipam::system_time().boot).is_crowded(pool_of_case())) return false;
+        (void)relay.take_requests();
+        CHECK(text_of(alone.reserve(owner("b", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+        const bool is_without = turns_asked_for() == 0;
+        CHECK(text_of(alone.release(owner("b", "p").key, soon())) == "10.0.0.1/29");
+        return is_without;
+    }));
 }
 
 TEST_CASE_METHOD(InCrowd, "in a crowd, the pool is read and written within a turn, which then ends") {
@@ -114,7 +122,10 @@ TEST_CASE_METHOD(InCrowd, "in a crowd, the pool is read and written within a tur
 TEST_CASE_METHOD(InCrowd, "the turn of a node that was killed ends without it") {
     if (!is_there()) return;
     leave_lease();
-    const auto crowded = in_crowd(*api);
+    Relay relay("rdmanet");
+    relay.clock_ahead = kHour; // the Lease has been there for too long
+    const auto its_api = relay.connect();
+    const auto crowded = in_crowd(*its_api);
     CHECK(text_of(crowded->reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
     CHECK_FALSE(has_lease());
 }
@@ -123,9 +134,10 @@ TEST_CASE_METHOD(InCrowd, "who waits for a turn in vain claims nothing, and wait
     if (!is_there()) return;
     leave_lease();
     Relay relay("rdmanet");
+    relay.clock_ahead = -kHour; // the Lease has never been there for too long
     const auto its_api = relay.connect();
     const auto crowded = in_crowd(*its_api);
-    CHECK_THROWS_WITH(crowded->reserve(owner("a", "p"), {claim(kRange)}, base::Deadline::in(4s)),
+    CHECK_THROWS_WITH(crowded->reserve(owner("a", "p"), {claim(kRange)}, base::Deadline::in(8s)),
                       Catch::Matchers::Contains("waited for a turn at IPPool kube-system/" + pool_of_case()));
     for (const std::string& request : relay.take_requests()) CHECK(request.find(kLeases) != std::string::npos);
     CHECK(claimed.empty());
@@ -134,14 +146,18 @@ TEST_CASE_METHOD(InCrowd, "who waits for a turn in vain claims nothing, and wait
 
 TEST_CASE_METHOD(InCrowd, "who waits for a turn in vain still gives back") {
     if (!is_there()) return;
-    const auto crowded = in_crowd(*api);
+    Relay relay("rdmanet");
+    relay.clock_ahead = -kHour; // the Lease has never been there for too long
+    const auto its_api = relay.connect();
+    const auto crowded = in_crowd(*its_api);
     CHECK(text_of(crowded->reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
     leave_lease();
     turns(*api, ipam::system_time().boot).note_crowd(pool_of_case());
-    CHECK(text_of(crowded->release(owner("a", "p").key, base::Deadline::in(4s))) == "10.0.0.1/29");
+    CHECK(text_of(crowded->release(owner("a", "p").key, base::Deadline::in(8s))) == "10.0.0.1/29");
     CHECK(has_lease());
+    relay.clock_ahead = kHour;
     CHECK(text_of(crowded->reserve(owner("b", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
-    CHECK_FALSE(has_lease()); // it was there for too long
+    CHECK_FALSE(has_lease());
 }
 
 TEST_CASE_METHOD(InCrowd, "a server that is too busy for a turn is not asked for the pool") {

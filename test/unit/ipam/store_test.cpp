@@ -228,18 +228,6 @@ TEST_CASE_METHOD(StoreFixture, "a lease that changed since it was read is neithe
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "leases are listed in pages") {
-    const Claim any = claim("10.0.0.0/24", {{ip("10.0.0.1").value(), ip("10.0.0.3").value()},
-                                            {ip("10.0.0.7").value(), ip("10.0.0.9").value()}});
-    for (const char* name : {"a", "b", "c", "d", "e"}) (void)reserve(owner(name), {any});
-    (void)reserve(owner("x"), {wanting(claim("10.0.0.0/24"), "10.0.0.5")}); // between the intervals
-    CHECK(text_of(store.list(any, std::nullopt, 2, soon())) == "10.0.0.1/24 10.0.0.2/24");
-    CHECK(text_of(store.list(any, ip("10.0.0.2"), 2, soon())) == "10.0.0.3/24 10.0.0.7/24");
-    CHECK(text_of(store.list(any, ip("10.0.0.7"), 2, soon())) == "10.0.0.8/24");
-    CHECK(store.list(any, ip("10.0.0.9"), 2, soon()).empty());
-    CHECK(store.usage(any, soon()).leases == 5);
-}
-
 TEST_CASE_METHOD(StoreFixture, "restored leases are normal leases, and do not replace any") {
     (void)reserve(owner("a"), {claim("10.0.0.0/24")});
     auto lease = store.find(owner("a").key, soon()).front();
