@@ -65,7 +65,7 @@ std::vector<std::string> ask(int protocol, int request, Bytes body, std::uint16_
             const Bytes content(static_cast<const char*>(NLMSG_DATA(each)), each->nlmsg_len - NLMSG_HDRLEN);
             if (each->nlmsg_type == NLMSG_ERROR) {
                 const int error = -read_as<int>(content);
-                if (error == EOPNOTSUPP || error == EINVAL) return answers;
+                if (error == 0 || error == EOPNOTSUPP || error == EINVAL) return answers;
                 throw base::SystemError(concat("netlink request ", request), error);
             }
             answers.emplace_back(content);
@@ -328,6 +328,18 @@ std::vector<std::string> rdma_lines(Numbers numbers) {
         }
     }
     return lines;
+}
+
+bool allows_rdma_mode(bool shared) {
+    const rtattr head{sizeof(rtattr) + 1, RDMA_NLDEV_SYS_ATTR_NETNS_MODE};
+    const std::uint32_t padded = shared ? 1 : 0; // little-endian
+    try {
+        (void)ask(NETLINK_RDMA, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SYS_SET),
+                  concat(bytes_of(head), bytes_of(padded)), NLM_F_ACK);
+        return true;
+    } catch (const base::SystemError&) {
+        return false;
+    }
 }
 
 } // namespace rdmanet::test

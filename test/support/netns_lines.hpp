@@ -22,4 +22,7 @@ struct NetnsLines {
 /// RDMA's mode, devices and ports. Empty if the kernel has no RDMA.
 [[nodiscard]] std::vector<std::string> rdma_lines(Numbers numbers);
 
+/// Sets RDMA's mode. False if the kernel refuses that now.
+[[nodiscard]] bool allows_rdma_mode(bool shared);
+
 } // namespace rdmanet::test
