@@ -210,18 +210,25 @@ private:
                    head.ifi_flags, " on ", elsewhere ? shown(all[IFLA_LINK]) : name_of(all[IFLA_LINK]), " master ",
                    name_of(all[IFLA_MASTER]), " mtu ", shown(all[IFLA_MTU]));
         if (numbers_ == Numbers::compared) line += concat(" number ", head.ifi_index);
-        // Of an IPoIB address, the first four bytes are the number of a queue pair.
-        const std::size_t number = head.ifi_type == ARPHRD_INFINIBAND && numbers_ == Numbers::ignored ? 4 : 0;
-        line += concat(" address ", shown(all[IFLA_ADDRESS].substr(std::min(number, all[IFLA_ADDRESS].size()))));
+        // Of an IPoIB address, the first four bytes are the number of a queue pair. The VF's number is before its address.
+        const bool hides = head.ifi_type == ARPHRD_INFINIBAND && numbers_ == Numbers::ignored;
+        const auto address = [&](Bytes value, std::size_t before = 0) {
+            return shown(value.substr(std::min(hides ? before + 4 : 0, value.size())));
+        };
+        line += concat(" address ", address(all[IFLA_ADDRESS]), " permanent ", address(all[IFLA_PERM_ADDRESS]));
         const Attributes info(all[IFLA_LINKINFO]);
         line += concat(" kind ", info.text(IFLA_INFO_KIND), list(info, {IFLA_INFO_KIND, IFLA_INFO_XSTATS}), " others",
-                       list(all, {IFLA_IFNAME, IFLA_LINK, IFLA_MASTER, IFLA_MTU, IFLA_ADDRESS, IFLA_LINKINFO,
-                                  IFLA_STATS, IFLA_STATS64, IFLA_MAP, IFLA_AF_SPEC, IFLA_CARRIER_CHANGES,
+                       list(all, {IFLA_IFNAME, IFLA_LINK, IFLA_MASTER, IFLA_MTU, IFLA_ADDRESS, IFLA_PERM_ADDRESS,
+                                  IFLA_LINKINFO, IFLA_STATS, IFLA_STATS64, IFLA_MAP, IFLA_AF_SPEC, IFLA_CARRIER_CHANGES,
                                   IFLA_CARRIER_UP_COUNT, IFLA_CARRIER_DOWN_COUNT, IFLA_VFINFO_LIST}));
         const Attributes ipv6{Attributes(all[IFLA_AF_SPEC])[AF_INET6]};
         line += concat(" addrgenmode ", shown(ipv6[IFLA_INET6_ADDR_GEN_MODE]));
-        for (const auto& vf : Attributes(all[IFLA_VFINFO_LIST]))
-            line += concat(" vf", list(Attributes(vf.second), {IFLA_VF_STATS}));
+        unsigned number = 0;
+        for (const auto& vf : Attributes(all[IFLA_VFINFO_LIST])) {
+            const Attributes settings(vf.second);
+            line += concat(" vf ", number++, " address ", address(settings[IFLA_VF_MAC], 4),
+                           list(settings, {IFLA_VF_MAC, IFLA_VF_STATS}));
+        }
         result_.lines.push_back(std::move(line));
     }
 
