@@ -126,8 +126,9 @@ bool kernel_has(const std::string& link_kind) {
 
 namespace {
 
-/// Waits for the end of namespaces that nobody has any more. The kernel ends them in their order, and its RCU callbacks
-/// drop some of their users. The deletion of a link waits for such callbacks, and the last namespace takes a link along.
+/// Waits for the end of namespaces that nobody has any more. The kernel ends them in their order, and its RCU
+/// callbacks drop some of their users. The deletion of a link waits for such callbacks, and the last namespace takes a
+/// link along.
 void outlive_namespaces() {
     ip_batch("link add barrier0 type veth peer name barrier1\nlink delete barrier0\n");
     add_netns("barrier");
