@@ -201,8 +201,9 @@ accelerator() {
 	if has_kvm; then
 		printf '%s\n' -accel kvm -cpu host
 	else
-		# Under emulation SMAP is slow, and no test needs it.
-		printf '%s\n' -accel tcg,thread=multi -cpu max,la57=off,smap=off,smep=off
+		# Under emulation SMAP is slow, and no test needs it. Without erms the kernel and libc copy and clear memory by eight
+		# bytes or more. The emulator repeats "rep movsb" for each byte.
+		printf '%s\n' -accel tcg,thread=multi -cpu max,la57=off,smap=off,smep=off,erms=off
 	fi
 }
 
@@ -261,9 +262,20 @@ norandmaps init_on_alloc=0 lsm=capability audit=0 cgroup_disable=memory -- ${RDM
 # QEMU may end before tail has read the last of the file. tail reads once more after that.
 follow() { tail -q -s 0.02 -c +1 --pid="$qemu" -f "$1"; }
 
+# COMMAND, what tests run most, their libraries, and what every program opens. Under emulation it takes 1.6 ms to open a
+# file through 9p, but 0.05 ms in memory, and a program opens up to fifteen.
+hot_files() {
+	local programs
+	mapfile -t programs < <(type -P "$@" ${RDMANET_BINARY:+"$RDMANET_BINARY"} bash sh cat cut echo env grep head ip jq ls mkdir modprobe \
+		mv printf rdma readlink rm sed seq sleep sysctl tr true unshare)
+	printf '%s\n' /etc/ld.so.cache "${programs[@]}"
+	ldd "${programs[@]}" 2>/dev/null | grep -o '/[^ ]*\.so[^ ]*'
+}
+
 # Everything that the guest's init needs to know (guest/init.c).
 write_control() {
 	mkdir "$control"
+	hot_files "$@" | sort -u | tr '\n' '\0' >"$control/hot"
 	printf '%s\0' "$@" >"$control/argv"
 	pass_environment >"$control/env"
 	printf '%s' "$PWD" >"$control/cwd"

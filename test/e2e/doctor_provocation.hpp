@@ -31,8 +31,8 @@ struct Provocation {
 /// What a check found, a line each: "severity | subject | what | fix".
 [[nodiscard]] std::string found_by(const std::string& check, const std::string& options);
 
-/// Each check is silent, finds the fault as docs/doctor.md says, and is silent after its end. Adds the checks to
-/// `tried`.
+/// All checks are silent. Each finds its fault as docs/doctor.md says, while the faults come one after the other. After
+/// the last, all are silent again. Adds the checks to `tried`.
 void try_all(const std::vector<Provocation>& provocations, const std::string& options, std::set<std::string>& tried);
 
 } // namespace rdmanet::test

@@ -51,7 +51,7 @@ std::string give_token(const std::string& expiry) {
 }
 
 std::string fill_gids(const std::string& where, const std::string& interface) {
-    return concat("for i in $(seq 1 127); do ip ", where, " addr add 10.74.0.$i/24 dev ", interface, "; done");
+    return concat("seq -f 'addr add 10.74.0.%g/24 dev ", interface, "' 127 | ip ", where, " -batch -");
 }
 
 } // namespace
@@ -229,7 +229,7 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
     const std::vector<Provocation> last{
         {"kernel-log",
          "1,000 messages of irdma within ten minutes",
-         "for i in $(seq 1 1000); do echo 'irdma 0000:3b:00.0: a test' >/dev/kmsg; done",
+         "for i in $(seq 1 1000); do echo '<6>irdma 0000:3b:00.0: a test' >/dev/kmsg; done",
          "dmesg --clear",
          {"1000 messages of irdma", "`dmesg | grep irdma`"}},
         {"duplicate-guid",

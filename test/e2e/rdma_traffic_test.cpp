@@ -52,28 +52,10 @@ TEST_CASE("pods on InfiniBand VFs exchange data over their RDMA devices", "[traf
     between_pods(Carrier::infiniband_vf, exchange_data);
 }
 
-TEST_CASE("all programs between pods on macvlan children", "[.matrix]") {
-    between_pods(Carrier::macvlan, use_all_programs);
-}
-
-TEST_CASE("all programs between pods on ipvlan children", "[.matrix]") {
-    between_pods(Carrier::ipvlan, use_all_programs);
-}
-
-TEST_CASE("all programs between pods on VFs", "[.matrix]") {
-    between_pods(Carrier::vf, use_all_programs);
-}
-
-TEST_CASE("all programs between pods on sub-functions", "[.matrix]") {
-    between_pods(Carrier::subfunction, use_all_programs);
-}
-
-TEST_CASE("all programs between pods on IPoIB children", "[.matrix]") {
-    between_pods(Carrier::ipoib, use_all_programs);
-}
-
-TEST_CASE("all programs between pods on InfiniBand VFs", "[.matrix]") {
-    between_pods(Carrier::infiniband_vf, use_all_programs);
+TEST_CASE("all programs run between pods of each kind", "[.matrix]") {
+    for (const Carrier carrier :
+         {Carrier::macvlan, Carrier::ipvlan, Carrier::vf, Carrier::subfunction, Carrier::ipoib, Carrier::infiniband_vf})
+        between_pods(carrier, use_all_programs);
 }
 
 } // namespace rdmanet::test

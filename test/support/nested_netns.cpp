@@ -1,6 +1,7 @@
 #include "support/nested_netns.hpp"
 #include "support/concat.hpp"
 
+#include "support/patience.hpp"
 #include "support/process.hpp"
 
 namespace rdmanet::test {
@@ -22,6 +23,7 @@ std::string NestedNetns::carrier(const std::string& ifname) const {
 
 void NestedNetns::destroy() const {
     (void)succeeds(concat("kill -9 ", pid_));
+    wait_until(concat("! kill -0 ", pid_)); // the namespace ends with the process
 }
 
 } // namespace rdmanet::test

@@ -124,13 +124,54 @@ bool kernel_has(const std::string& link_kind) {
                                               "exit $status"));
 }
 
+namespace {
+
+/// Waits for the end of namespaces that nobody has any more. The kernel ends them in their order, and its RCU
+/// callbacks drop some of their users. The deletion of a link waits for such callbacks, and the last namespace takes a
+/// link along.
+void outlive_namespaces() {
+    ip_batch("link add barrier0 type veth peer name barrier1\nlink delete barrier0\n");
+    add_netns("barrier");
+    ip_batch("link add barrier0 type veth peer name barrier1 netns barrier\n");
+    delete_netns("barrier");
+    if (!comes_true([] { return !fs::exists("/sys/class/net/barrier0"); }))
+        throw base::Error("a network namespace does not end");
+}
+
+/// All GIDs of a device's first port.
+std::string gids_of(const std::string& device) {
+    std::string gids;
+    for (unsigned index = 0;; ++index) {
+        const std::string path = concat("/sys/class/infiniband/", device, "/ports/1/gids/", index);
+        if (!fs::exists(path)) return gids;
+        gids += line_of(path) + '\n';
+    }
+}
+
+/// Waits for GIDs that follow changed addresses. The kernel changes them one after the other, so the GID of another
+/// address comes and goes after them.
+void outlast_gids() {
+    for (const std::string& parent : rdma_parents()) {
+        const std::string device = rdma_device_of(parent);
+        const bool usable = line_of(concat("/sys/class/net/", parent, "/type")) == "1" &&
+                            line_of(concat("/sys/class/net/", parent, "/operstate")) == "up";
+        if (!usable || gids_of(device).find("0000:0000:0000:0000:0000:0000:0000:0000") == std::string::npos) continue;
+        for (const bool present : {true, false}) {
+            ip_batch(concat("address ", present ? "add" : "delete", " 169.254.254.254/32 dev ", parent, '\n'));
+            if (!comes_true([&] { return (gids_of(device).find(":ffff:a9fe:fefe") != std::string::npos) == present; }))
+                throw base::Error(concat("the GIDs of ", device, " do not follow its addresses"));
+        }
+        return;
+    }
+}
+
+} // namespace
+
 std::string UnchangedNode::difference() const {
-    std::string text;
-    (void)comes_true([&] {
-        text = before_.difference_to(Snapshot::take(numbers_));
-        return text.empty();
-    });
-    return text;
+    if (before_.difference_to(Snapshot::take(numbers_)).empty()) return {};
+    outlive_namespaces();
+    outlast_gids();
+    return before_.difference_to(Snapshot::take_settled(numbers_));
 }
 
 } // namespace rdmanet::test

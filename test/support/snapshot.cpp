@@ -2,10 +2,9 @@
 #include "support/concat.hpp"
 
 #include "support/lease_lines.hpp"
+#include "support/netns_lines.hpp"
 #include "support/netns_visit.hpp"
 #include "support/patience.hpp"
-#include "support/pending.hpp"
-#include "support/process.hpp"
 #include "support/sysctl_lines.hpp"
 
 #include <rdmanet/base/error.hpp>
@@ -18,7 +17,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -27,12 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void add_lines(std::multiset<std::string>& lines, const std::string& where, const std::string& text) {
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);)
-        if (!line.empty()) lines.insert(concat(where, ": ", line));
-}
-
 std::vector<std::string> network_namespaces() {
     std::vector<std::string> names;
     if (!fs::exists("/run/netns")) return names;
@@ -40,69 +32,32 @@ std::vector<std::string> network_namespaces() {
     return names;
 }
 
-/// Output of a tool for many commands at once. The fault tests take thousands of snapshots, and under emulation a
-/// process costs more than its output. With -force a kernel without policy routing may refuse "rule".
-std::string batch(std::vector<std::string> tool, const std::string& commands) {
-    const ProcessResult result = run_process(tool, {.input = commands});
-    if (result.out.empty()) throw base::Error(concat(tool.front(), " says nothing: ", result.err));
-    return result.out;
-}
-
-std::string ip_state(const std::string& name) {
-    std::vector<std::string> tool{"ip", "-details", "-oneline", "-force", "-batch", "-"};
-    if (!name.empty()) tool.insert(tool.begin() + 1, {"-netns", name});
-    return batch(tool, "link show\naddress show\nroute show table all\n-6 route show table all\n"
-                       "-4 neighbour show nud permanent\nrule show\n");
-}
-
 void add_lines(std::multiset<std::string>& lines, const std::string& where, const std::vector<std::string>& texts) {
     for (const std::string& text : texts) lines.insert(concat(where, ": ", text));
 }
 
-/// RDMA devices of the calling thread's namespace. Empty if the kernel has no RDMA.
-std::string rdma_state() {
-    if (!fs::exists("/sys/class/infiniband")) return {};
-    return batch({"rdma", "-b", "-"}, "system show\nlink show\ndev show\n");
-}
-
-void add_namespace(std::multiset<std::string>& lines, const std::string& name, const std::string& rdma_of_host) {
-    const std::string where = concat("namespace ", name);
-    add_lines(lines, where, ip_state(name));
-    const NetnsVisit visit(concat("/run/netns/", name));
+/// Links, addresses, routes and sysctls of the calling thread's namespace, and what is still pending there.
+void add_network(std::multiset<std::string>& lines, const std::string& where, Numbers numbers,
+                 std::vector<std::string>& pending) {
+    const NetnsLines network = netns_lines(numbers);
+    add_lines(lines, where, network.lines);
     add_lines(lines, where, sysctl_lines());
-    // In shared mode every namespace shows the host's devices.
-    if (const std::string rdma = rdma_state(); rdma != rdma_of_host) add_lines(lines, where + " RDMA", rdma);
+    for (const std::string& each : network.pending) pending.push_back(concat(where, ": ", each));
 }
 
-void add_kernel_state(std::multiset<std::string>& lines) {
-    add_lines(lines, "host", ip_state(""));
-    add_lines(lines, "host", sysctl_lines());
-    const std::string rdma = rdma_state();
-    add_lines(lines, "RDMA", rdma);
-    for (const std::string& name : network_namespaces()) add_namespace(lines, name, rdma);
-}
-
-/// Multicast routes appear a moment after their interface.
-bool is_volatile(const std::string& line) {
-    return line.find("multicast ff00::/8") != std::string::npos;
-}
-
-/// A line like "host: 5: ib1: <UP> ... link/infiniband 80:00:01:01:fe:80: ..." without the interface's number and
-/// without the address's first four bytes, which have the number of the queue pair.
-std::string without_numbers(std::string line) {
-    const auto number = line.find(": ") + 2;
-    const auto end = line.find_first_not_of("0123456789", number);
-    if (end != number && line.compare(end, 2, ": ") == 0) line.erase(number, end + 2 - number);
-    constexpr std::string_view kAddress = "link/infiniband ";
-    for (auto at = line.find(kAddress); at != std::string::npos; at = line.find(kAddress, at + 1))
-        line.erase(at + kAddress.size(), std::string_view("80:00:01:01:").size());
-    return line;
-}
-
-std::multiset<std::string> without_numbers(const std::multiset<std::string>& lines) {
-    std::multiset<std::string> without;
-    for (const std::string& line : lines) without.insert(without_numbers(line));
-    return without;
+std::vector<std::string> add_kernel_state(std::multiset<std::string>& lines, Numbers numbers) {
+    std::vector<std::string> pending;
+    add_network(lines, "host", numbers, pending);
+    const std::vector<std::string> rdma_of_host = rdma_lines(numbers);
+    add_lines(lines, "RDMA", rdma_of_host);
+    for (const std::string& name : network_namespaces()) {
+        const std::string where = concat("namespace ", name);
+        const NetnsVisit visit(concat("/run/netns/", name));
+        add_network(lines, where, numbers, pending);
+        // In shared mode every namespace shows the host's devices.
+        if (const auto rdma = rdma_lines(numbers); rdma != rdma_of_host) add_lines(lines, where + " RDMA", rdma);
+    }
+    return pending;
 }
 
 /// nullopt if the file does not exist. No exception for an unreadable file: most entries of a GID table are empty and
@@ -177,27 +132,28 @@ void forgive_loopbacks(std::vector<std::string>& gone, std::vector<std::string>&
     });
 }
 
+/// Returns what the kernel is not done with.
+std::vector<std::string> look(std::multiset<std::string>& lines, Numbers numbers) {
+    lines.clear();
+    std::vector<std::string> pending = add_kernel_state(lines, numbers);
+    add_gids(lines);
+    add_state(lines);
+    return pending;
+}
+
 } // namespace
 
 Snapshot Snapshot::take(Numbers numbers) {
     Snapshot snapshot;
-    add_kernel_state(snapshot.lines_);
-    std::erase_if(snapshot.lines_, is_volatile);
-    if (numbers == Numbers::ignored) snapshot.lines_ = without_numbers(snapshot.lines_);
-    add_gids(snapshot.lines_);
-    add_state(snapshot.lines_);
+    (void)look(snapshot.lines_, numbers);
     return snapshot;
 }
 
 Snapshot Snapshot::take_settled(Numbers numbers) {
     Snapshot snapshot;
     std::vector<std::string> pending;
-    const bool settled = comes_true([&] {
-        snapshot = take(numbers);
-        pending = still_pending(snapshot.lines_);
-        return pending.empty();
-    });
-    if (!settled) throw base::Error(concat("the kernel is not done with ", pending.front()));
+    if (!comes_true([&] { return (pending = look(snapshot.lines_, numbers)).empty(); }))
+        throw base::Error(concat("the kernel is not done with ", pending.front()));
     return snapshot;
 }
 
