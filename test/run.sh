@@ -26,13 +26,14 @@ packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck co
 # There are three slots for two processors, because a guest waits for its kernel half of the time. "patience" only
 # waits. The last parts are short, so that all processors are used until the end.
 everyday=(
-	"release 2" "servers 1" "style 1" "patience 0 release" "e2e 1 release" "sanitize 2"
-	"e2e-guest-1 1 e2e" "cluster 1 release servers" "unit 1 sanitize" "e2e-guest-2 1 e2e" "fault 1 release" "e2e-guest-3 1 e2e"
-	"cluster-fault 1 release servers" "fault-guest-1 1 fault" "sanitized 1 release sanitize" "e2e-guest-4 1 e2e" "nodes 1 release"
-	"tidy 1 sanitize" "fuzz 2 sanitize" "harness 1 release" "sanitized-guest-1 1 sanitized" "build 1 release" "demo 1 release"
+	"release 2" "servers 1" "style 1" "patience 0 release" "e2e 1 release" "sanitize 2" "e2e-guest-1 1 e2e"
+	"cluster 1 release servers" "e2e-guest-2 1 e2e" "unit 1 sanitize" "fault 1 release" "e2e-guest-3 1 e2e"
+	"cluster-unit 1 sanitize servers" "cluster-fault 1 release servers" "fault-guest-1 1 fault"
+	"sanitized 1 release sanitize" "e2e-guest-4 1 e2e" "nodes 1 release" "tidy 1 sanitize" "fuzz 2 sanitize"
+	"harness 1 release" "sanitized-guest-1 1 sanitized" "build 1 release" "demo 1 release"
 )
 only_in_all=(
-	"moves 1 release servers" "traffic 1 release" "vfs64 1 release" "bench 2 release" "mutate 2 release"
+	"moves 1 release sanitize servers" "traffic 1 release" "vfs64 1 release" "bench 2 release" "mutate 2 release"
 	"newest-kernel 1 release"
 )
 
@@ -89,7 +90,7 @@ build() {
 	return 1
 }
 
-part_release() { build release rdmanet binary_tests cluster_test; }
+part_release() { build release rdmanet binary_tests; }
 part_sanitize() { build sanitize rdmanet unit_tests fuzz_targets; }
 
 # Without a server, the cases that need one are skipped, and say so.
@@ -113,6 +114,7 @@ part_tidy() { check clang-tidy test/tidy.sh ${tidy_all:-}; }
 part_unit() {
 	local program
 	for program in build/sanitize/test/unit/*/*_test; do
+		[[ $program != */cluster_test ]] || continue # cluster-unit
 		# Some cases kill a process at each of its system calls and fork thousands of times. With a smaller quarantine they
 		# take half the time.
 		ASAN_OPTIONS=quarantine_size_mb=4 counted "unit-$(basename "$program")" "$program" -r progress
@@ -184,7 +186,7 @@ in_guest() {
 }
 
 part_e2e() {
-	on_this_kernel e2e $guest_turns '~[.]~[cluster]~[etcd]'
+	on_this_kernel e2e $guest_turns '~[.]~[cluster]~[etcd]~[moves]'
 	# Kernels differ.
 	sed -nE 's/^(ok  |FAIL) (.*) \([0-9]+ ms\)$/\2/p' "$logs/e2e.log" | sort | one_of $guest_again >>"$logs/e2e-left"
 }
@@ -192,7 +194,7 @@ part_e2e() {
 # Leaves out cases about documents, large inputs, static binaries and a missing /proc.
 part_sanitized() {
 	on_this_kernel sanitized $sanitized_turns \
-		'[core],~[.]~[cluster]~[etcd]~[memory-limit]~[static]~[no-proc]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]'
+		'[core],~[.]~[cluster]~[etcd]~[moves]~[memory-limit]~[static]~[no-proc]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]'
 }
 
 part_fault() { on_this_kernel fault 1; }
@@ -202,20 +204,25 @@ part_patience() {
 	RDMANET_BINARY=$release counted patience any_kernel $e2e_test -r progress '[.hang]'
 }
 
+cluster_test=build/sanitize/test/unit/cluster/cluster_test
+with_server=test/cluster/cluster.sh
+with_etcd=test/cluster/etcd.sh
+
+part_cluster-unit() { counted cluster-unit $with_server try $cluster_test -r progress '~[.]~[etcd]~[moves]'; }
+
 part_cluster() {
-	counted cluster-unit test/cluster/cluster.sh try build/release/test/unit/cluster/cluster_test -r progress '~[.]~[etcd]'
-	RDMANET_BINARY=$release counted cluster-e2e any_kernel test/cluster/cluster.sh try $e2e_test -r progress '[cluster]'
+	RDMANET_BINARY=$release counted cluster any_kernel $with_server try $e2e_test -r progress '[cluster]~[etcd]~[moves]'
 }
 
 part_cluster-fault() {
-	needs=ptrace counted cluster-fault any_kernel test/cluster/cluster.sh try test/fault/run.sh '[cluster]'
+	needs=ptrace counted cluster-fault any_kernel $with_server try test/fault/run.sh '[cluster]~[etcd]~[moves]'
 }
 
-# What the next release takes away: the store etcd, and moves between stores.
+# The store etcd, and moves between stores.
 part_moves() {
-	counted etcd-unit test/cluster/etcd.sh try build/release/test/unit/cluster/cluster_test -r progress '[etcd],[store]'
-	RDMANET_BINARY=$release counted etcd-e2e any_kernel test/cluster/etcd.sh try $e2e_test -r progress '[etcd]'
-	needs=ptrace counted etcd-fault any_kernel test/cluster/etcd.sh try test/fault/run.sh '[etcd]'
+	counted moves-unit $with_server try $with_etcd try $cluster_test -r progress '[etcd],[moves],[store]'
+	RDMANET_BINARY=$release counted moves any_kernel $with_server try $with_etcd try $e2e_test -r progress '[etcd],[moves]'
+	needs=ptrace counted moves-fault any_kernel $with_server try $with_etcd try test/fault/run.sh '[etcd],[moves]'
 }
 
 part_harness() { counted harness guest netns-harness/selftest.sh "${harness_parts[RDMANET_SEED % ${#harness_parts[@]}]}"; }
