@@ -288,7 +288,7 @@ run_part() {
 }
 
 # What `run_parts` knows of each part.
-declare -A slots_of needs_of pid_of name_of started_at ended
+declare -A slots_of=() needs_of=() pid_of=() name_of=() started_at=() ended=()
 
 # Sets `wanted`: the named parts, and before each what it needs.
 with_needs() {
