@@ -104,7 +104,7 @@ def mutations_of(path):
         add("constant", *at.span(), {"true": "false", "false": "true"}.get(at[0]) or str(int(at[0]) + 1))
     for at in re.finditer(STATEMENT, code, re.M):
         end = end_of(code, at.end(), ";{")
-        if end and code[end] == ";" and not re.match(DECLARATION, code[at.end():end]):
+        if end and code[end] == ";" and not re.match(DECLARATION, text[at.end():end]):
             add("statement", at.end(), end, "")
     for at in re.finditer(rf"(?=[(,{{]\s*({ARGUMENT}),\s+({ARGUMENT})[,)}}])", code):
         if at[1] != at[2] and not at[1].endswith("begin()"):
