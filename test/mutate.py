@@ -205,7 +205,7 @@ class Program:
         names = self.passing(names)
         if not names:
             return None, 0, 0
-        timeout = 3 * sum(self.milliseconds[name] for name in names) / 1000 + AIM
+        timeout = 3 * sum(self.milliseconds[name] for name in names) / 1000 + 2 * AIM / 3
         status, output, seconds, used = self.run(self.mutant, ["--abort", *self.choose(names)], timeout)
         if status == 0:
             return None, seconds, used
