@@ -120,8 +120,10 @@ TEST_CASE("directories are created with their parents, once") {
     make_directories(directory.file("a/b/c"));
     make_directories(directory.file("a/b/c"));
     struct stat status {};
-    REQUIRE(::stat(directory.file("a/b/c").c_str(), &status) == 0);
-    CHECK((status.st_mode & 0777U) == 0700U);
+    for (const char* created : {"a", "a/b/c"}) {
+        REQUIRE(::stat(directory.file(created).c_str(), &status) == 0);
+        CHECK((status.st_mode & 0777U) == 0700U);
+    }
     write_file_durably(directory.file("f"), "");
     CHECK_THROWS_AS(make_directories(directory.file("f/sub")), SystemError);
 }
