@@ -101,7 +101,9 @@ def mutations_of(path):
         if not re.search(r"[;\n]|\b(?:const|auto)\b", condition):
             add("comparison", at.end(), end, "!(" + condition + ")")
     for at in re.finditer(r"(?<![\w.'])(\d+)(?=U?L?L?\b(?!\.))|\b(?:true|false)\b", code):
-        add("constant", *at.span(), {"true": "false", "false": "true"}.get(at[0]) or str(int(at[0]) + 1))
+        is_octal = re.match("0[0-7]+", at[0])
+        number = at[1] and (f"0{int(at[0], 8) + 1:o}" if is_octal else str(int(at[0]) + 1))
+        add("constant", *at.span(), number or {"true": "false", "false": "true"}[at[0]])
     for at in re.finditer(STATEMENT, code, re.M):
         end = end_of(code, at.end(), ";{")
         if end and code[end] == ";" and not re.match(DECLARATION, text[at.end():end]):
