@@ -390,14 +390,14 @@ take_all() {
 }
 
 main() {
-	local part names=() name slots needs wanted=()
+	local part names=() name slots waits_for wanted=()
 	if [[ ${1-} == --all ]]; then
 		take_all
 		shift
 	fi
 	for part in "${everyday[@]}" "${only_in_all[@]}"; do
-		read -r name slots needs <<<"$part"
-		slots_of[$name]=$slots needs_of[$name]=$needs
+		read -r name slots waits_for <<<"$part"
+		slots_of[$name]=$slots needs_of[$name]=$waits_for
 	done
 	for part in "${everyday[@]}"; do names+=("${part%% *}"); done
 	[[ $# == 0 ]] || names=("$@")

@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kPool = "10.31.90.0-28"; // 14 addresses for 10 pods, so that they are given again
 constexpr const char* kDirectory = "/run/beside";
 
-// add NAME, del NAME: of pods that are called w1 to w5, by whereabouts, and r1 to r5, by rdmanet. A call that is refused
-// because others were faster is repeated, an ADD after its DEL. On a busy machine whereabouts is refused often.
+// add NAME, del NAME: of pods that are called w1 to w5, by whereabouts, and r1 to r5, by rdmanet. A call that is
+// refused because others were faster is repeated, an ADD after its DEL. On a busy machine whereabouts is refused often.
 constexpr const char* kCalls = R"sh(
 call() { # VERB NAME
     case $2 in w*) program=$whereabouts config=whereabouts ;; *) program=$rdmanet config=rdmanet ;; esac

@@ -10,7 +10,6 @@
 
 #include <signal.h>
 
-
 using namespace rdmanet;
 using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;

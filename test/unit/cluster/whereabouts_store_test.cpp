@@ -284,4 +284,3 @@ TEST_CASE_METHOD(Subnet, "an ADD outside of Kubernetes is refused") {
     if (!is_there()) return;
     CHECK_THROWS_WITH(reserve(owner("a", ""), {claim(kRange)}), Contains("K8S_POD_NAME"));
 }
-

@@ -24,6 +24,22 @@ std::string grown(const std::string& name, std::uint64_t value) {
 
 } // namespace
 
+TEST_CASE("a port without a link is reported if an interface that is up wants it") {
+    PortMachine machine;
+    auto& device = machine.inventory.devices.front();
+    device.rdma.front().ports.push_back(
+        {.number = 1, .state = kernel::PortState::down, .physical_state = "Polling", .net_device = "ens1"});
+    CHECK_THAT(machine.found_by("port-state"),
+               Contains("port 1 of mlx5_0 is down, physical state Polling") && Contains("check the cable"));
+    device.net.front().is_up = false;
+    CHECK(machine.found_by("port-state").empty());
+    device.rdma.front().ports.front().link_layer = "InfiniBand";
+    device.rdma.front().ports.front().physical_state = "LinkUp";
+    CHECK_THAT(machine.found_by("port-state"), Contains("port 1 of mlx5_0 is down, with LID 0"));
+    device.rdma.front().ports.front().state = kernel::PortState::active;
+    CHECK(machine.found_by("port-state").empty());
+}
+
 TEST_CASE("a driver that counts only frames is judged by them") {
     const std::string found = grown("rx_priority_3_xoff.nic", 1000);
     CHECK(found.starts_with(

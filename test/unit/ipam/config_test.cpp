@@ -57,6 +57,14 @@ TEST_CASE("ipRanges follow range, each with its own keys") {
     CHECK(parsed.warnings.empty());
 }
 
+TEST_CASE("an attachment has up to 256 ranges") {
+    std::string ranges = R"({"range": "10.0.0.0/24"})";
+    for (int number = 1; number < 256; ++number) ranges += concat(R"(, {"range": "10.0.)", number, R"(.0/24"})");
+    CHECK(config(concat(R"({"ipRanges": [)", ranges, "]}")).ranges.size() == 256);
+    CHECK_THAT(refusal_of(concat(R"({"range": "10.1.0.0/24", "ipRanges": [)", ranges, "]}")),
+               Names("ipRanges", "256", "257"));
+}
+
 TEST_CASE("a gateway applies to the ranges of its family that contain it") {
     const Config parsed = config(R"({"gateway": "10.0.0.1", "ipRanges": [{"range": "fd00::/64"},
         {"range": "10.0.0.0/24"}, {"range": "10.1.0.0/24"}], "exclude_gateway": false})");

@@ -80,6 +80,13 @@ TEST_CASE("the picture shows pods and the state of ports") {
     CHECK_THAT(svg, Contains("NUMA node 1") && Contains("PCIe switch 0000:18:01.0") && Contains("GPU 0000:18:1f.0"));
 }
 
+TEST_CASE("the picture shows a pod's child interface in the cell of the device that it shares") {
+    inventory::Inventory machine = test::machine(1, 1);
+    machine.interfaces.push_back({.net = test::net_device("child1", 1), .parent = "ens0np0", .rdma_device = "mlx5_0"});
+    machine.interfaces.push_back({.net = test::net_device("whole1", 0), .rdma_device = "mlx5_0"}); // no child
+    CHECK_THAT(to_svg(machine), Contains("child1<") && Contains("child of ens0np0") && !Contains("whole1"));
+}
+
 TEST_CASE("what others named cannot break the picture") {
     inventory::Inventory machine = test::machine(1, 1);
     machine.namespaces[1].pod.name = "<script>&\"";
