@@ -90,7 +90,7 @@ cni::Request Rig::request(cni::Command command) {
         const auto found = environment.find(name);
         return found == environment.end() || found->second.empty() ? nullptr : found->second.c_str();
     };
-    std::string text = concat(R"({"cniVersion": "1.1.0", "name": ")", network, R"(", "type": "rdmanet", )", members);
+    std::string text = concat(R"({"cniVersion": "1.1.0", "name": ")", network, R"(", "type": ")", type, R"(", )", members);
     const bool has_result = result && command != cni::Command::add && command != cni::Command::gc;
     const std::string prev = has_result ? cni::format_result(*result, cni::SpecVersion::v1_1_0) : prev_result;
     if (!prev.empty()) text += concat(R"(, "prevResult": )", prev);
@@ -101,7 +101,8 @@ cni::Request Rig::request(cni::Command command) {
 std::string Rig::add() {
     return error_of([&] {
         const cni::Request request = this->request(cni::Command::add);
-        result = attach::add(request, config::parse_config(request.conf), node());
+        result = type == "rdmanet" ? attach::add(request, config::parse_config(request.conf), node())
+                                   : ipam_only::add(request, node());
     });
 }
 

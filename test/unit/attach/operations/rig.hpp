@@ -29,6 +29,7 @@ public:
     std::uint64_t pod = 0;
     std::string members; // the network configuration's
     std::string network = "net";
+    std::string type = "rdmanet"; // else rdmanet is the IPAM plugin of that one
     std::string container = "c1";
     std::string wanted_by_runtime{}; // attachments: JSON
     std::string args{};              // CNI_ARGS
