@@ -123,6 +123,12 @@ TEST_CASE("records of several boots have one order, even if somebody set a clock
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
+TEST_CASE("a record in an unknown phase is refused") {
+    std::string text = state::sample_record().to_text();
+    text.replace(text.find("\"attached\""), 10, "\"other\"");
+    CHECK_THROWS_WITH(parse(text), Names("phase", "attached", "\"other\""));
+}
+
 TEST_CASE("the refusal of a record of another version names the version") {
     std::string text = state::sample_record().to_text();
     text.replace(text.find("\"version\": 1"), 12, "\"version\": 2");

@@ -143,6 +143,31 @@ TEST_CASE("DEL without a record returns a device to the host, and resets it if t
     }
 }
 
+TEST_CASE("DEL and GC end an attachment whose record or lease database is truncated at any length") {
+    for (const Kind* kind : {&kMacvlan, &kIpamOnly})
+        for (const bool is_record : {true, false})
+            for (const bool by_gc : {false, true}) {
+                bool is_whole = false;
+                for (std::uintmax_t length = 0; !is_whole; length += is_record ? 67 : 1999) {
+                    INFO(kind->name << (is_record ? ", record" : ", leases") << " of " << length << " bytes, "
+                                    << by_gc);
+                    Rig rig(kind->members + kIpam);
+                    kind->prepare(rig);
+                    const std::string before = rig.machine.text();
+                    REQUIRE(rig.add() == "");
+                    const std::string record = fs::directory_iterator(rig.directory + "/attachments")->path();
+                    const std::string file = is_record ? record : rig.directory + "/leases.sqlite";
+                    is_whole = fs::file_size(file) <= length;
+                    if (!is_whole) fs::resize_file(file, length);
+                    if (by_gc) rig.machine.end_netns(rig.pod);
+                    CHECK((by_gc ? rig.gc() : rig.del()) == "");
+                    CHECK(rig.machine.text() == before);
+                    CHECK(rig.records().empty());
+                    CHECK(rig.node().records().list().unreadable.empty());
+                }
+            }
+}
+
 TEST_CASE("DEL leaves another pod alone that got the namespace's path") {
     Rig rig(kMacvlan.members + kIpam);
     share(rig);
