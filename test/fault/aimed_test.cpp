@@ -167,7 +167,7 @@ std::vector<std::string> damaged(const std::string& index) {
 
 } // namespace
 
-TEST_CASE("the plugin is killed or failed at the index of the records", "[aimed][virtual]") {
+TEST_CASE("the plugin is killed or failed at the index of the records", "[aimed]") {
     NEEDS(missing_for("virtual", Ipam::built_in).empty(), missing_for("virtual", Ipam::built_in));
     const Stage stage("virtual", Ipam::built_in);
     const Neighbours neighbours(stage);
@@ -186,7 +186,7 @@ TEST_CASE("the plugin is killed or failed at the index of the records", "[aimed]
     hit("records.index, failed", {restore, call, errors_about("/records.index"), succeed_and_del});
 }
 
-TEST_CASE("a device's owner does not depend on the index of the records", "[aimed][virtual]") {
+TEST_CASE("a device's owner does not depend on the index of the records", "[aimed]") {
     NEEDS(missing_for("virtual", Ipam::built_in).empty(), missing_for("virtual", Ipam::built_in));
     const Stage stage("virtual", Ipam::built_in);
     const Neighbours neighbours(stage);

@@ -1,6 +1,7 @@
 // Any system call fails. ADD still leaves all or nothing and reports the error. DEL and GC remove everything or
 // report what is left, and the next one removes it. CHECK changes nothing.
 #include "faults.hpp"
+#include "kinds.hpp"
 #include "sampling.hpp"
 #include "stage.hpp"
 #include "traced_run.hpp"
@@ -121,7 +122,7 @@ void fail_everywhere(Stage& stage, const std::string& command, Judge judge) {
               << " errors by its system calls; succeeded in spite of " << coped << std::endl;
 }
 
-void fail_calls(const std::string& kind, Ipam ipam, const Commands& commands = kAddAndDel) {
+void fail_calls(const std::string& kind, Ipam ipam, const Commands& commands) {
     static const std::map<std::string, Judge> kJudges = {
         {"ADD", judge_add}, {"DEL", judge_del}, {"CHECK", judge_check}, {"GC", judge_gc}};
     const std::string missing = missing_for(kind, ipam);
@@ -133,13 +134,11 @@ void fail_calls(const std::string& kind, Ipam ipam, const Commands& commands = k
 
 } // namespace
 
-TEST_CASE("macvlan with the built-in allocator, any system call fails", "[error][macvlan]") {
-    fail_calls("macvlan", Ipam::built_in, kAllCommands);
-}
-
-TEST_CASE("addresses for another plugin's interface, any system call fails", "[error][ipam-only]") {
-    fail_calls("ipam-only", Ipam::built_in, kAllCommands);
-}
+#define FAIL_CALLS(name, tags, kind, ipam, commands)                                                                   \
+    TEST_CASE(name ", any system call fails", "[error]" tags) {                                                        \
+        fail_calls(kind, Ipam::ipam, commands);                                                                        \
+    }
+RDMANET_FAULT_KINDS(FAIL_CALLS)
 
 TEST_CASE("leases in the cluster, any system call fails", "[error][cluster]") {
     for (const std::string& kind : kinds_in_cluster()) fail_calls(kind, Ipam::cluster, kAllCommands);
@@ -147,71 +146,6 @@ TEST_CASE("leases in the cluster, any system call fails", "[error][cluster]") {
 
 TEST_CASE("leases in blocks of the cluster, any system call fails", "[error][cluster][blocks]") {
     for (const std::string& kind : kinds_in_cluster()) fail_calls(kind, Ipam::blocks, kAllCommands);
-}
-
-TEST_CASE("a macvlan in passthru mode, any system call fails", "[error][passthru]") {
-    fail_calls("passthru", Ipam::built_in);
-}
-
-TEST_CASE("ipvlan with the built-in allocator, any system call fails", "[error][ipvlan]") {
-    fail_calls("ipvlan", Ipam::built_in);
-}
-
-TEST_CASE("a VF with the built-in allocator, any system call fails", "[error][sriov]") {
-    fail_calls("sriov", Ipam::built_in);
-}
-
-TEST_CASE("a VF that is reset, any system call fails", "[error][reset]") {
-    fail_calls("reset", Ipam::built_in);
-}
-
-TEST_CASE("a VF with a representor, any system call fails", "[error][switchdev]") {
-    fail_calls("switchdev", Ipam::built_in);
-}
-
-TEST_CASE("an RDMA device behind another plugin's interface, any system call fails", "[error][rdma-only]") {
-    fail_calls("rdma", Ipam::built_in);
-}
-
-TEST_CASE("a whole function with the built-in allocator, any system call fails", "[error][host-device]") {
-    fail_calls("host-device", Ipam::built_in);
-}
-
-TEST_CASE("a virtual interface with the built-in allocator, any system call fails", "[error][virtual]") {
-    fail_calls("virtual", Ipam::built_in);
-}
-
-TEST_CASE("a sub-function with the built-in allocator, any system call fails", "[error][subfunction]") {
-    fail_calls("subfunction", Ipam::built_in);
-}
-
-TEST_CASE("a VF of vfio-pci with the built-in allocator, any system call fails", "[error][vfio]") {
-    fail_calls("vfio", Ipam::built_in);
-}
-
-TEST_CASE("an IPoIB child with the built-in allocator, any system call fails", "[error][ipoib]") {
-    fail_calls("ipoib", Ipam::built_in);
-}
-
-TEST_CASE("an InfiniBand VF with another GUID with the built-in allocator, any system call fails",
-          "[error][infiniband]") {
-    fail_calls("infiniband", Ipam::built_in);
-}
-
-TEST_CASE("macvlan with addresses in etcd, any system call fails", "[error][etcd]") {
-    fail_calls("macvlan", Ipam::etcd, kAllCommands);
-}
-
-TEST_CASE("addresses in etcd for another plugin's interface, any system call fails", "[error][etcd]") {
-    fail_calls("ipam-only", Ipam::etcd, kAllCommands);
-}
-
-TEST_CASE("macvlan with host-local, any system call fails", "[error][macvlan][host-local]") {
-    fail_calls("macvlan", Ipam::host_local);
-}
-
-TEST_CASE("ipvlan with host-local, any system call fails", "[error][ipvlan][host-local]") {
-    fail_calls("ipvlan", Ipam::host_local);
 }
 
 } // namespace rdmanet::test

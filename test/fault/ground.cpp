@@ -212,7 +212,6 @@ const std::map<std::string, Kind>& kinds() {
     };
     static const std::map<std::string, Kind> kKinds = {
         {"macvlan", child("macvlan", kMacvlan, R"(,"mac":"02:00:00:00:00:42","mtu":1400)")},
-        {"macvlan-derived", child("macvlan", kMacvlan, "")},
         {"passthru", child("macvlan", kMacvlan, R"(,"mode":"passthru","mac":"02:00:00:00:00:42")")},
         {"ipvlan", child("ipvlan", "ipvlan in its kernel", "")},
         {"sriov", {kNic, VfNode::possible, [] { return std::make_unique<VfGround>(); }}},

@@ -41,7 +41,6 @@ public:
 
 /// The values of `kind`:
 /// - "macvlan", "ipvlan": the parent is an RDMA port if the machine has one, otherwise a veth
-/// - "macvlan-derived": a macvlan child without a configured MAC
 /// - "passthru": a macvlan child whose MAC becomes its parent's
 /// - "sriov": a VF
 /// - "reset": a VF that DEL resets

@@ -1,5 +1,6 @@
 // The plugin is killed before any system call of ADD, DEL, CHECK or GC. The next DEL or GC restores the node.
 #include "faults.hpp"
+#include "kinds.hpp"
 #include "sampling.hpp"
 #include "stage.hpp"
 #include "traced_run.hpp"
@@ -94,7 +95,7 @@ private:
     NodeState without_pod_;
 };
 
-void kill_everywhere(const std::string& kind, Ipam ipam, const Commands& commands = kAddAndDel) {
+void kill_everywhere(const std::string& kind, Ipam ipam, const Commands& commands) {
     const std::string missing = missing_for(kind, ipam);
     NEEDS(missing.empty(), missing);
     for (const std::string& command : commands) {
@@ -106,13 +107,11 @@ void kill_everywhere(const std::string& kind, Ipam ipam, const Commands& command
 
 } // namespace
 
-TEST_CASE("macvlan with the built-in allocator, killed at any system call", "[kill][macvlan]") {
-    kill_everywhere("macvlan", Ipam::built_in, kAllCommands);
-}
-
-TEST_CASE("addresses for another plugin's interface, killed at any system call", "[kill][ipam-only]") {
-    kill_everywhere("ipam-only", Ipam::built_in, kAllCommands);
-}
+#define KILL_EVERYWHERE(name, tags, kind, ipam, commands)                                                              \
+    TEST_CASE(name ", killed at any system call", "[kill]" tags) {                                                     \
+        kill_everywhere(kind, Ipam::ipam, commands);                                                                   \
+    }
+RDMANET_FAULT_KINDS(KILL_EVERYWHERE)
 
 TEST_CASE("leases in the cluster, killed at any system call", "[kill][cluster]") {
     for (const std::string& kind : kinds_in_cluster()) kill_everywhere(kind, Ipam::cluster, kAllCommands);
@@ -120,67 +119,6 @@ TEST_CASE("leases in the cluster, killed at any system call", "[kill][cluster]")
 
 TEST_CASE("leases in blocks of the cluster, killed at any system call", "[kill][cluster][blocks]") {
     for (const std::string& kind : kinds_in_cluster()) kill_everywhere(kind, Ipam::blocks, kAllCommands);
-}
-
-TEST_CASE("a macvlan in passthru mode, killed at any system call", "[kill][passthru]") {
-    kill_everywhere("passthru", Ipam::built_in);
-}
-
-TEST_CASE("ipvlan with the built-in allocator, killed at any system call", "[kill][ipvlan]") {
-    kill_everywhere("ipvlan", Ipam::built_in);
-}
-
-TEST_CASE("a VF with the built-in allocator, killed at any system call", "[kill][sriov]") {
-    kill_everywhere("sriov", Ipam::built_in);
-}
-
-TEST_CASE("a VF that is reset, killed at any system call", "[kill][reset]") {
-    kill_everywhere("reset", Ipam::built_in);
-}
-
-TEST_CASE("a VF with a representor, killed at any system call", "[kill][switchdev]") {
-    kill_everywhere("switchdev", Ipam::built_in);
-}
-
-TEST_CASE("an RDMA device behind another plugin's interface, killed at any system call", "[kill][rdma-only]") {
-    kill_everywhere("rdma", Ipam::built_in);
-}
-
-TEST_CASE("a whole function with the built-in allocator, killed at any system call", "[kill][host-device]") {
-    kill_everywhere("host-device", Ipam::built_in);
-}
-
-TEST_CASE("a sub-function with the built-in allocator, killed at any system call", "[kill][subfunction]") {
-    kill_everywhere("subfunction", Ipam::built_in);
-}
-
-TEST_CASE("a VF of vfio-pci with the built-in allocator, killed at any system call", "[kill][vfio]") {
-    kill_everywhere("vfio", Ipam::built_in);
-}
-
-TEST_CASE("an IPoIB child with the built-in allocator, killed at any system call", "[kill][ipoib]") {
-    kill_everywhere("ipoib", Ipam::built_in);
-}
-
-TEST_CASE("an InfiniBand VF with another GUID with the built-in allocator, killed at any system call",
-          "[kill][infiniband]") {
-    kill_everywhere("infiniband", Ipam::built_in);
-}
-
-TEST_CASE("macvlan with addresses in etcd, killed at any system call", "[kill][etcd]") {
-    kill_everywhere("macvlan", Ipam::etcd, kAllCommands);
-}
-
-TEST_CASE("addresses in etcd for another plugin's interface, killed at any system call", "[kill][etcd]") {
-    kill_everywhere("ipam-only", Ipam::etcd, kAllCommands);
-}
-
-TEST_CASE("macvlan with host-local, killed at any system call", "[kill][macvlan][host-local]") {
-    kill_everywhere("macvlan", Ipam::host_local);
-}
-
-TEST_CASE("ipvlan with host-local, killed at any system call", "[kill][ipvlan][host-local]") {
-    kill_everywhere("ipvlan", Ipam::host_local);
 }
 
 } // namespace rdmanet::test

@@ -8,7 +8,7 @@
 #                                    the stores of a cluster count as skipped, unless it is run in the harness by
 #                                    test/cluster/cluster.sh try test/cluster/etcd.sh try
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), for example '[kill][macvlan]':
-#                                    - kill, error, damage, absence, parallel, aimed
+#                                    - kill, error, parallel, aimed
 #                                    - macvlan, passthru, ipvlan, host-local, ipam-only, sriov, rdma-only, host-device,
 #                                      virtual, subfunction, vfio, ipoib, infiniband, switchdev, reset, cluster, etcd
 #

@@ -57,11 +57,4 @@ bool is_wanted(std::string_view command) {
     return command == chosen;
 }
 
-std::vector<std::size_t> sample_below(std::size_t end) {
-    std::vector<std::size_t> sample;
-    for (std::size_t i = 0; i < end; ++i)
-        if (is_in_sample(i)) sample.push_back(i);
-    return sample;
-}
-
 } // namespace rdmanet::test

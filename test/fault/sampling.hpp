@@ -49,7 +49,4 @@ std::vector<Point> sample_of(const std::vector<Point>& points, IsSameCall is_sam
 /// Whether the points of "ADD", "DEL", "CHECK" or "GC" are wanted.
 [[nodiscard]] bool is_wanted(std::string_view command);
 
-/// The numbers below `end` that are in the sample.
-[[nodiscard]] std::vector<std::size_t> sample_below(std::size_t end);
-
 } // namespace rdmanet::test

@@ -31,7 +31,7 @@ TEST_CASE("error codes have the specification's numbers") {
 }
 
 TEST_CASE("DEL's texts never have the words that go-cni takes for success") {
-    CHECK(cni::text_of_del("lease not found") == "lease missing");
+    CHECK(cni::text_of_del("lease not found, pool not found") == "lease missing, pool missing");
     CHECK(cni::text_of_del("Not Found: open x: No such file or directory, no such files") ==
           "missing: open x: absent (ENOENT), absents");
     CHECK(cni::text_of_del("still held: device 0000:3b:00.2") == "still held: device 0000:3b:00.2");

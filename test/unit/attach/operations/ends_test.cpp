@@ -1,0 +1,331 @@
+// Who is dead, what GC and DEL leave alone, and what ends with whom.
+#include "kinds.hpp"
+
+#include "detach.hpp"
+#include "leases.hpp"
+#include "node_store.hpp"
+#include "owners/liveness.hpp"
+#include "steps/child_link.hpp"
+#include "steps/recorded.hpp"
+
+#include "support/concat.hpp"
+#include "support/names.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/file_lock.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+using namespace rdmanet;
+using namespace rdmanet::attach;
+using namespace rdmanet::attach::test;
+using rdmanet::test::concat;
+using rdmanet::test::Names;
+
+namespace {
+
+state::AttachmentRecord record_of(Rig& rig) {
+    return rig.records().at(0);
+}
+
+/// An IPAM plugin that writes down its calls. `answer` is shell that ends an ADD or a DEL.
+void install_plugin(Rig& rig, const std::string& name, const std::string& answer) {
+    rig.plugins = rig.directory;
+    const std::string path = concat(rig.directory, '/', name);
+    base::write_file_durably(path, concat("#!/bin/sh\nread -r input\necho ", name,
+                                          " $CNI_COMMAND $CNI_NETNS \"$input\" >>", rig.directory, "/calls\n", answer));
+    REQUIRE(::chmod(path.c_str(), 0700) == 0);
+}
+
+std::string take_calls(const Rig& rig) {
+    const std::string path = rig.directory + "/calls";
+    std::string calls = base::read_file_if_exists(path, 100'000).value_or("");
+    base::remove_file_durably(path);
+    return calls;
+}
+
+std::size_t count(const std::string& text, const std::string& words) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++found;
+    return found;
+}
+
+constexpr const char* kGivesAddress =
+    R"([ $CNI_COMMAND = ADD ] && echo '{"cniVersion": "1.0.0", "ips": [{"address": "10.9.0.7/24"}]}'
+exit 0)";
+
+constexpr const char* kParent = R"("attach": "macvlan", "master": "eth7", "rdma": false)";
+
+} // namespace
+
+TEST_CASE("a pod is dead only if that is proven") {
+    using ipam::Liveness;
+    constexpr kernel::ProcView kInitial{.pid_namespace = 0xEFFFFFFC, .began = 0};
+    constexpr kernel::ProcView kContainer{.pid_namespace = 77, .began = 5};
+    constexpr kernel::ProcView kOther{.pid_namespace = 77, .began = 6};
+    constexpr kernel::ProcView kUnknown{};
+    struct Row {
+        const char* what;
+        void (*happens)(Rig& rig, PodIdentity& pod);
+        kernel::ProcView view; // of the caller; the record is from kContainer
+        Liveness expected;
+        const char* reason = ""; // a part of it
+    };
+    const auto nothing = [](Rig&, PodIdentity&) {};
+    const auto end = [](Rig& rig, PodIdentity&) { rig.machine.end_netns(rig.pod); };
+    const auto hide = [](Rig& rig, PodIdentity&) { rig.machine.hidden = {kPodPath}; };
+    const Row rows[] = {
+        {"no boot", [](Rig&, PodIdentity& pod) { pod.boot_id.clear(); }, kInitial, Liveness::unknown,
+         "no readable record"},
+        {"earlier boot", [](Rig&, PodIdentity& pod) { pod.boot_id = "earlier"; }, kUnknown, Liveness::dead},
+        {"no namespace", [](Rig&, PodIdentity& pod) { pod.netns.inode = 0; }, kInitial, Liveness::unknown,
+         "no record says"},
+        {"at its path", nothing, kInitial, Liveness::alive},
+        {"at its path, seen from elsewhere", nothing, kUnknown, Liveness::alive},
+        {"a process has it", [](Rig&, PodIdentity& pod) { pod.netns.path = "/elsewhere"; }, kOther, Liveness::alive},
+        {"the number is used again", [](Rig&, PodIdentity& pod) { ++pod.netns.cookie; }, kOther, Liveness::dead},
+        {"the number is used again elsewhere",
+         [](Rig&, PodIdentity& pod) { ++pod.netns.cookie, pod.netns.path = "/elsewhere"; }, kOther, Liveness::dead},
+        {"it comes and goes", hide, kInitial, Liveness::unknown, "too quickly"},
+        {"not found, all seen", end, kInitial, Liveness::dead},
+        {"not found by the view that wrote it", end, kContainer, Liveness::dead},
+        {"not found by another view", end, kOther, Liveness::unknown, "another PID namespace"},
+        {"not found by an unknown view", end, kUnknown, Liveness::unknown, "unknown whose processes"},
+        {"not found, written by an unknown view",
+         [](Rig& rig, PodIdentity& pod) { rig.machine.end_netns(rig.pod), pod.pid_view = 0; }, kUnknown,
+         Liveness::unknown, "unknown whose processes"},
+        {"not found, written by an earlier version",
+         [](Rig& rig, PodIdentity& pod) { rig.machine.end_netns(rig.pod), pod.pid_view = 77; }, kContainer,
+         Liveness::unknown, "another PID namespace"},
+        {"not found, but not all was seen",
+         [](Rig& rig, PodIdentity&) { rig.machine.end_netns(rig.pod), rig.machine.doubt = "process 5 hides"; },
+         kInitial, Liveness::unknown, "process 5 hides"},
+    };
+    for (const Row& row : rows) {
+        INFO(row.what);
+        Rig rig(kParent);
+        Node node = rig.node();
+        const kernel::Netns netns = kernel::get_netns(kPodPath);
+        PodIdentity pod{.netns = {.path = kPodPath,
+                                  .device = netns.id().device,
+                                  .inode = netns.id().inode,
+                                  .cookie = kernel::netns_cookie(netns)},
+                        .pid_view = kContainer.id(),
+                        .boot_id = node.boot_id};
+        node.view = row.view;
+        row.happens(rig, pod);
+        const ipam::Verdict verdict = PodProbe(node).probe(pod);
+        CHECK(verdict == row.expected);
+        CHECK_THAT(verdict.reason, Catch::Contains(row.reason));
+        CHECK(verdict.reason.empty() == (row.reason[0] == '\0'));
+        ipam::Owner owner;
+        owner.boot_id = pod.boot_id;
+        owner.netns_path = pod.netns.path;
+        owner.netns_inode = pod.netns.inode;
+        owner.netns_cookie = pod.netns.cookie;
+        owner.pid_view = pod.pid_view;
+        const ipam::Verdict of_lease = PodProbe(node).probe(owner);
+        CHECK(of_lease == row.expected);
+        owner.other_node = "n2";
+        CHECK(PodProbe(node).probe(owner) == Liveness::unknown);
+    }
+}
+
+TEST_CASE("GC leaves an attachment alone that an ADD has made again while GC waited for its lock") {
+    Rig rig(kMacvlan.members + kIpam);
+    share(rig);
+    REQUIRE(rig.add() == "");
+    rig.machine.end_netns(rig.pod);
+    std::string living;
+    rig.machine.on_look = [&] { // GC judges what it has read
+        rig.machine.on_look = {};
+        rig.pod = rig.machine.add_netns(kPodPath);
+        REQUIRE(rig.add() == "");
+        living = rig.machine.text();
+    };
+    CHECK(rig.gc_of_node() == "");
+    REQUIRE(!living.empty());
+    CHECK(rig.machine.text() == living);
+    REQUIRE(rig.records().size() == 1);
+    CHECK(rig.check() == "");
+}
+
+TEST_CASE("GC of the runtime keeps what it lists, what is of other networks, and what is not proven dead") {
+    Rig rig(kMacvlan.members + kIpam);
+    share(rig);
+    REQUIRE(rig.add() == "");
+    CHECK(rig.gc() == "");
+    CHECK(rig.records().size() == 1);
+    rig.machine.end_netns(rig.pod);
+    rig.machine.doubt = "process 5 hides";
+    CHECK(rig.gc() == "");
+    CHECK(rig.records().size() == 1);
+    CHECK_THAT(rig.log.back(), Names("GC kept", "process 5 hides"));
+    rig.machine.doubt.clear();
+    rig.network = "other";
+    CHECK(rig.gc() == "");
+    rig.network = "net";
+    rig.wanted_by_runtime = R"({"containerID": "c1", "ifname": "net1"})";
+    CHECK(rig.gc() == "");
+    CHECK(rig.records().size() == 1);
+    rig.wanted_by_runtime = R"({"containerID": "c1", "ifname": "net2"}, {"containerID": "c2", "ifname": "net1"})";
+    CHECK(rig.gc() == "");
+    CHECK(rig.records().empty());
+}
+
+TEST_CASE("a function whose RDMA device is in use on the host is not reset, and no other pod gets it before") {
+    Rig rig(kResetVf.members + kIpam);
+    kResetVf.prepare(rig);
+    REQUIRE(rig.add() == "");
+    rig.machine.rdma("mlx5_1").users = {1}; // of the device that stayed
+    (void)rig.take_changes();
+    CHECK_THAT(rig.del(), Names("reset of 0000:3b:00.2", "\"mlx5_1\"", "in use", "No other pod", "sriov_numvfs"));
+    for (const std::string& change : rig.take_changes()) CHECK_THAT(change, !Catch::Contains("bind 0000"));
+    CHECK(rig.machine.function("0000:3b:00.2").resets == 0);
+    rig.container = "c2";
+    CHECK_THAT(rig.add(), Names("0000:3b:00.2", "\"c1\""));
+    rig.container = "c1";
+    rig.machine.rdma("mlx5_1").users.clear();
+    CHECK(rig.del() == "");
+    CHECK(rig.machine.function("0000:3b:00.2").resets == 1);
+    CHECK(rig.records().empty());
+}
+
+TEST_CASE("a container that is made again after its requested address was edited gets the new one") {
+    Rig rig(kParent + std::string(kIpam));
+    rig.args = "IP=10.9.0.5";
+    rig.machine.fails = [](std::size_t, const std::string& what) { return what.starts_with("add 10.9") ? EIO : 0; };
+    CHECK(rig.add() != ""); // and nothing is left
+    rig.machine.fails = {};
+    REQUIRE(rig.add() == "");
+    CHECK(rig.result->ips.at(0).address.to_string() == "10.9.0.5/24");
+    rig.machine.end_netns(rig.pod); // the sandbox ends without a DEL
+    rig.pod = rig.machine.add_netns(kPodPath);
+    rig.args = "IP=10.9.0.6";
+    REQUIRE(rig.add() == "");
+    CHECK(rig.result->ips.at(0).address.to_string() == "10.9.0.6/24");
+    CHECK(record_of(rig).ips == std::vector<std::string>{"10.9.0.6/24"});
+    CHECK(rig.check() == "");
+}
+
+TEST_CASE("another IPAM plugin gets its DEL with the configuration of its ADD, before the interface goes") {
+    Rig rig(kParent + std::string(R"(, "ipam": {"type": "one", "key": "first"})"));
+    install_plugin(rig, "one", kGivesAddress);
+    install_plugin(rig, "two", kGivesAddress);
+    REQUIRE(rig.add() == "");
+    CHECK_THAT(take_calls(rig), Catch::StartsWith(concat("one ADD ", kPodPath)) && Catch::Contains("first"));
+    CHECK(rig.check() == "");
+    CHECK_THAT(take_calls(rig), Catch::StartsWith("one CHECK") && Catch::Contains("first"));
+    rig.members = kParent + std::string(R"(, "ipam": {"type": "two", "key": "second"})");
+    // Of another plugin the present configuration is of no use.
+    install_plugin(rig, "one", R"(echo '{"code": 7, "msg": "not now"}'; exit 1)");
+    CHECK_THAT(rig.del(), Names("\"one\"", "not now"));
+    std::string calls = take_calls(rig);
+    CHECK(count(calls, "DEL") == 1);
+    CHECK_THAT(calls, Catch::StartsWith(concat("one DEL ", kPodPath)) && Catch::Contains("first") &&
+                          !Catch::Contains("second"));
+    // Of the same plugin it may be the corrected one.
+    rig.members = kParent + std::string(R"(, "ipam": {"type": "one", "key": "second"})");
+    install_plugin(rig, "one", R"(case "$input" in *first*) echo '{"code": 7, "msg": "not now"}'; exit 1; esac)");
+    CHECK(rig.del() == "");
+    calls = take_calls(rig);
+    CHECK(count(calls, "first") == 1);
+    CHECK(count(calls, "second") == 1);
+    CHECK(rig.records().empty());
+}
+
+TEST_CASE(
+    "a rollback calls DEL of the other IPAM plugin while the interface is there, and a refusal is the last word") {
+    Rig rig(kParent + std::string(R"(, "ipam": {"type": "one"})"));
+    install_plugin(rig, "one", R"(echo '{"code": 7, "msg": "no range"}'; exit 1)");
+    CHECK_THAT(rig.add(), Names("no range"));
+    CHECK_THAT(take_calls(rig), Catch::Contains("one ADD") && Catch::Contains(concat("one DEL ", kPodPath)));
+    CHECK(rig.records().size() == 1); // for the runtime's DEL
+    CHECK(rig.del() == "");
+    CHECK(count(take_calls(rig), "DEL") == 1);
+    CHECK(rig.records().empty());
+    install_plugin(rig, "one", "echo '{}'");
+    CHECK_THAT(rig.add(), Names("\"one\"", "no address"));
+    CHECK(rig.records().empty());
+}
+
+TEST_CASE("DEL of an ADD that was killed before it made its child leaves another interface of that name alone") {
+    Rig rig(kMacvlan.members);
+    share(rig);
+    rig.machine.fails = [](std::size_t, const std::string&) { return EIO; };
+    CHECK(rig.add() != "");
+    rig.machine.fails = {};
+    state::AttachmentRecord record;
+    REQUIRE(rig.records().empty()); // nothing was changed
+    CHECK(rig.add() == "");
+    record = record_of(rig);
+    for (state::Step& step : record.steps)
+        step.json.replace(step.json.find("\"ifindex\":"), 12, "\"ifindex\":0,\"was\":");
+    rig.node().records().save(record); // as before the child was made
+    rig.machine.netdev("net1", rig.pod).link.hardware_address[5] ^= 1U;
+    CHECK(rig.del() == "");
+    CHECK(rig.machine.netdev("net1", rig.pod).link.kind == "macvlan");
+    CHECK(rig.records().empty());
+}
+
+TEST_CASE("ADD of an ipvlan child locks its parent, also if \"master\" becomes another interface meanwhile") {
+    Rig rig(kIpvlan.members);
+    share(rig);
+    const unsigned before = rig.machine.netdev("eth7").link.ifindex;
+    const unsigned after = rig.machine.netdev("eth0").link.ifindex;
+    const std::string file = rig.directory + "/parents.lock";
+    const auto is_locked = [&](unsigned ifindex) { // a process does not see its own locks
+        const pid_t child = ::fork();
+        if (child == 0) ::_exit(base::find_lock_holder(file, ifindex) == ::getppid() ? 7 : 0);
+        int status = 0;
+        return ::waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7;
+    };
+    unsigned looks = 0;
+    rig.machine.on_find = [&](std::string_view name) {
+        if (name != "eth7" || ++looks != 2) return;
+        CHECK(is_locked(before));
+        rig.machine.netdev("eth7").link.name = "was7";
+        rig.machine.netdev("eth0").link.name = "eth7";
+    };
+    bool was_locked = false;
+    rig.machine.on_look = [&] { // ADD plans: it looks whether the siblings live
+        was_locked = is_locked(after) && !is_locked(before);
+    };
+    state::AttachmentRecord sibling;
+    sibling.key = {.network = "net", .container_id = "c0", .ifname = "net1"};
+    sibling.boot_id = rig.node().boot_id;
+    sibling.netns = {.path = "/gone", .inode = 1};
+    sibling.steps = {to_record(
+        CreateLink{.child = {.kind = "ipvlan", .mode = "ipvlan mode l2", .parent = "eth0", .parent_ifindex = after},
+                   .ifname = "net1"})};
+    rig.node().records().save(sibling);
+    CHECK(rig.add() == "");
+    CHECK(looks == 3);
+    CHECK(was_locked);
+    CHECK(rig.machine.netdev("net1", rig.pod).link.parent_ifindex == after);
+}
+
+TEST_CASE("undoing a record releases no leases that a record of the other role has") {
+    Rig rig(kParent + std::string(kIpam));
+    REQUIRE(rig.add() == "");
+    const Node node = rig.node();
+    const state::AttachmentStore records = node.records();
+    NodeStore leases(node, records);
+    const auto deadline = base::Deadline::in(std::chrono::seconds(60));
+    state::AttachmentRecord other = record_of(rig);
+    other.key.role = state::kIpamRole;
+    other.steps.clear();
+    records.save(other);
+    state::AttachmentRecord bare = record_of(rig);
+    bare.leases.clear();
+    CHECK(detach(bare, {}, node, records, leases, deadline).empty());
+    CHECK(leases.find(other.key, deadline).size() == 1);
+    CHECK(detach(other, {}, node, records, leases, deadline).empty());
+    CHECK(leases.find(other.key, deadline).empty());
+}
