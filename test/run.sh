@@ -41,6 +41,7 @@ only_in_all=(
 guest_turns=3                     # one of this many cases that need the guest
 guest_again=40                    # one of this many cases that passed natively runs in the guest, too
 sanitized_turns=12                # one of this many sanitized cases that need the guest
+server_turns=3                    # one of this many cases that need an API server
 fuzz_seconds=3
 harness_part=none                 # none of the long parts of the software NIC's self-test, unless the commit changes the NIC
 
@@ -208,17 +209,33 @@ part_patience() {
 }
 
 cluster_test=build/sanitize/test/unit/cluster/cluster_test
+fault_test=build/release/test/fault/fault_test
 with_server=test/cluster/cluster.sh
 with_etcd=test/cluster/etcd.sh
 
-part_cluster-unit() { counted cluster-unit $with_server try $cluster_test -r progress '~[.]~[etcd]~[moves]'; }
+# with_cases NAME PROGRAM TAGS COMMAND...: runs COMMAND with a file of cases that need an API server: one of a few, or
+# all if the commit changes what they exercise. The others count as skipped.
+with_cases() {
+	local name=$1 program=$2 tags=$3 turns=$server_turns file=$logs/$1-cases
+	shift 3
+	! changed_files | grep -qE '^src/(cluster|kube)/' || turns=1
+	{ "$program" --list-test-names-only "$tags" || true; } | sort >"$file-all" # the status is their number
+	one_of "$turns" <"$file-all" | sed 's/,/\\,/g' >"$file"
+	result 0 0 "$(($(wc -l <"$file-all") - $(wc -l <"$file")))" "$name: left out"
+	counted "$name" "$@" -f "$file"
+}
+
+part_cluster-unit() {
+	with_cases cluster-unit $cluster_test '~[.]~[etcd]~[moves]' $with_server try $cluster_test -r progress
+}
 
 part_cluster() {
-	RDMANET_BINARY=$release counted cluster any_kernel $with_server try $e2e_test -r progress '[cluster]~[etcd]~[moves]'
+	RDMANET_BINARY=$release with_cases cluster $e2e_test '[cluster]~[etcd]~[moves]' \
+		any_kernel $with_server try $e2e_test -r progress
 }
 
 part_cluster-fault() {
-	needs=ptrace counted cluster-fault any_kernel $with_server try test/fault/run.sh '[cluster]~[etcd]~[moves]'
+	needs=ptrace with_cases cluster-fault $fault_test '[cluster]~[etcd]~[moves]' any_kernel $with_server try test/fault/run.sh
 }
 
 # The store etcd, and moves between stores.
@@ -278,8 +295,12 @@ part_newest-kernel() {
 	RDMANET_BINARY=$release counted newest-kernel-e2e guest $e2e_test -r progress
 }
 
+# Prints the processors' seconds in what `times` (POSIX) wrote: of the shell, and below of its children.
+processor_seconds() { awk -F'[ms ]' 'NR == 2 { print int($1 * 60 + $2 + $4 * 60 + $5) }' "$1"; }
+
 # Runs a part by its name; the parts of a suite in guests share a function.
 run_part() {
+	trap 'times >"$logs/times-'"$1"'"' EXIT
 	if [[ $1 =~ ^(.*)-guest-([0-9]+)$ ]]; then
 		in_guest "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
 	else
@@ -322,7 +343,7 @@ finish() { # PID STATUS
 	ended[$name]=$2
 	[[ $2 == 0 ]] || result 0 1 0 "$name: exit status $2"
 	free=$((free + slots_of[$name]))
-	echo "$((SECONDS - started_at[$name])) $name" >>"$logs/times"
+	echo "$((SECONDS - started_at[$name])) $name $(processor_seconds "$logs/times-$name")" >>"$logs/times"
 }
 
 say_what_runs() {
@@ -378,9 +399,10 @@ failures_in() {
 # Repeats the failures at the end of the output, and then prints the counts.
 summary() {
 	local failed name
-	say "the slowest parts, in seconds: $(sort -rn "$logs/times" | head -10 | awk '{ printf "%s%s %s", sep, $2, $1; sep = ", " }')"
-	times >"$logs/processors" # of this shell, then of its children; a subshell would print its own
-	say "all took $SECONDS s, and $(awk -F'[ms ]' 'NR == 2 { print int($1 * 60 + $2 + $4 * 60 + $5) }' "$logs/processors") s of processors"
+	say "the slowest parts:"
+	sort -rn "$logs/times" | head -10 | awk '{ printf "     %-18s %4d s, %4d s of the processors\n", $2, $1, $3 }'
+	times >"$logs/times-all"
+	say "all took $SECONDS s, $(processor_seconds "$logs/times-all") s of the processors"
 	while read -r _ failed _ name; do
 		[[ $failed -gt 0 ]] || continue
 		echo "failed: $failed in $name"
@@ -391,7 +413,7 @@ summary() {
 }
 
 take_all() {
-	guest_turns=1 guest_again=1 sanitized_turns=1 fuzz_seconds=120 harness_part='' build_check_of=--all tidy_all=--all
+	guest_turns=1 guest_again=1 sanitized_turns=1 server_turns=1 fuzz_seconds=120 harness_part='' build_check_of=--all tidy_all=--all
 	export RDMANET_FAULT_SAMPLE=${RDMANET_FAULT_SAMPLE:-calls}
 	everyday+=("${only_in_all[@]}")
 }

@@ -201,8 +201,9 @@ TEST_CASE("a server that did not answer one DEL does not keep the next one", "[c
     const Stage stage;
     std::vector<PluginCall> calls;
     for (const char* number : {"1", "2", "3"}) {
+        // A server counts as silent after two seconds.
         calls.push_back(
-            of(impatient(machine.call(stage.pod, ",'requestable':'10.64.255.0/24'")), std::string("c") + number));
+            of(impatient(machine.call(stage.pod, ",'requestable':'10.64.255.0/24'"), 3000), std::string("c") + number));
         calls.back().ifname = std::string("net") + number;
         calls.back().args += std::string(";IP=10.64.255.") + number;
         (void)add_in_time(calls.back());

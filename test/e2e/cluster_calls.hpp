@@ -33,8 +33,9 @@ inline PluginCall call_in_cluster(const Pod& pod, const std::string& range, cons
 }
 
 /// For a server that never answers.
-inline PluginCall impatient(PluginCall call) {
-    call.config = replaced(call.config, json_text(kLongLimits), R"("connectTimeoutMs":1000,"requestTimeoutMs":1000)");
+inline PluginCall impatient(PluginCall call, unsigned limit_ms = 1000) {
+    call.config = replaced(call.config, json_text(kLongLimits),
+                           concat(R"("connectTimeoutMs":)", limit_ms, R"(,"requestTimeoutMs":)", limit_ms));
     return call;
 }
 
