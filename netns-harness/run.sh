@@ -269,7 +269,7 @@ hot_files() {
 	mapfile -t programs < <(type -P "$@" ${RDMANET_BINARY:+"$RDMANET_BINARY"} bash sh cat cut echo env grep head ip jq ls mkdir modprobe \
 		mv printf rdma readlink rm sed seq sleep sysctl tr true unshare)
 	printf '%s\n' /etc/ld.so.cache "${programs[@]}"
-	ldd "${programs[@]}" 2>/dev/null | grep -o '/[^ ]*\.so[^ ]*'
+	ldd "${programs[@]}" 2>/dev/null | grep -o '/[^ ]*\.so[^ ]*' || true # a script has no libraries
 }
 
 # Everything that the guest's init needs to know (guest/init.c).
