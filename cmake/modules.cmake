@@ -54,6 +54,9 @@ function(add_part module name)
   share_headers(${module}_${name})
 endfunction()
 
+# Tests are neither optimised nor checked for undefined behaviour. The code that they test is checked.
+set(test_options -O0 -fno-sanitize=undefined)
+
 # Unit tests of a module: one executable "<module>_test", Catch2. Target "unit_tests" builds them all.
 add_custom_target(unit_tests)
 function(add_module_test name)

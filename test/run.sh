@@ -38,7 +38,7 @@ only_in_all=(
 )
 
 # What the everyday run takes of each. --all takes everything.
-guest_turns=3                     # one of this many cases that need the guest
+guest_turns=5                     # one of this many cases that need the guest
 guest_again=40                    # one of this many cases that passed natively runs in the guest, too
 sanitized_turns=12                # one of this many sanitized cases that need the guest
 server_turns=3                    # one of this many cases that need an API server

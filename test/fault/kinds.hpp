@@ -1,7 +1,7 @@
 // The kinds of attachments that are killed and failed at every system call.
 #pragma once
 
-/// Calls EACH(name, tags, kind, ipam, commands), one test case for each. The cluster's are elsewhere: kinds_in_cluster().
+/// Calls EACH(name, tags, kind, ipam, commands), one test case for each. kinds_in_cluster() has those of the cluster.
 #define RDMANET_FAULT_KINDS(EACH)                                                                                      \
     EACH("macvlan with the built-in allocator", "[macvlan]", "macvlan", built_in, kAllCommands)                        \
     EACH("addresses for another plugin's interface", "[ipam-only]", "ipam-only", built_in, kAllCommands)               \

@@ -90,7 +90,8 @@ cni::Request Rig::request(cni::Command command) {
         const auto found = environment.find(name);
         return found == environment.end() || found->second.empty() ? nullptr : found->second.c_str();
     };
-    std::string text = concat(R"({"cniVersion": "1.1.0", "name": ")", network, R"(", "type": ")", type, R"(", )", members);
+    std::string text =
+        concat(R"({"cniVersion": "1.1.0", "name": ")", network, R"(", "type": ")", type, R"(", )", members);
     const bool has_result = result && command != cni::Command::add && command != cni::Command::gc;
     const std::string prev = has_result ? cni::format_result(*result, cni::SpecVersion::v1_1_0) : prev_result;
     if (!prev.empty()) text += concat(R"(, "prevResult": )", prev);
