@@ -64,8 +64,6 @@ TEST_CASE("a whole function moves into the pod with its RDMA device, whichever k
     const auto chosen = [&](const std::string& name, const std::string& id) { // Multus writes it so
         return device_call(stage.pod, concat(name, ",'deviceID':'", id, "','pciBusID':'", id, "'"));
     };
-    for (const std::string& name : {device, hwaddr})
-        CHECK_THAT(refusal(chosen(name, stage.vfs.vf(0))), Names("code 7", address, stage.vfs.vf(0)));
     // "0" comes from a plugin for shared devices. A configuration of the host-device plugin has no "attach".
     for (const PluginCall& call : {chosen(device, "0"), call_for(stage.pod, device)}) {
         CHECK(value(add(call), "interfaces.0.pciID") == address);
@@ -76,42 +74,12 @@ TEST_CASE("a whole function moves into the pod with its RDMA device, whichever k
     shell(concat("ip link property del dev ", stage.spare, " altname sparename"));
 }
 
-TEST_CASE("a device that the node needs is refused", "[device]") {
-    NEEDS_VFS();
-    const DeviceStage stage;
-    const auto refused = [&](const std::string& name) {
-        return refusal(device_call(stage.pod, concat("'device':'", name, '\'')));
-    };
-    CHECK_THAT(refused(stage.vfs.pf()), Names("code 102", "1 VF..."));
-    shell(concat("ip link add br0 type bridge && ip link set ", stage.spare, " master br0"));
-    CHECK_THAT(refused(stage.spare), Names("br0"));
-    shell(concat("ip link delete br0 && ip link set ", stage.spare, " up && ip addr add 10.95.0.1/24 dev ", stage.spare,
-                 " && ip route add default via 10.95.0.2"));
-    const std::string needed = "default route";
-    CHECK_THAT(refused(stage.spare), Contains(needed));
-    shell(concat("ip addr flush dev ", stage.spare, " && ip link add vlan5 link ", stage.spare,
-                 " up type vlan id 5 && ip route add default dev vlan5 metric 77"));
-    CHECK_THAT(refused(stage.spare), Contains(needed));
-    shell("ip link delete vlan5");
-    shell(concat("ip -6 route add default dev ", stage.spare));
-    CHECK_THAT(refused(stage.spare), Contains(needed));
-    shell(concat("ip -6 route del default dev ", stage.spare));
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("the RDMA device follows the interface of an earlier plugin, and returns to the host before it",
           "[device][rdma][core]") {
     NEEDS_VFS();
     NEEDS(fs::exists("/usr/lib/cni/host-device"), "Debian's host-device plugin");
     const DeviceStage stage;
     PluginCall call = call_for(stage.pod, "'attach':'rdma'", "1.0.0");
-    CHECK_THAT(refusal(call), Names("code 7", "prevResult", "missing"));
-    const std::string elsewhere = "{\"cniVersion\":\"1.0.0\",\"interfaces\":[{\"name\":\"eth9\"}]}";
-    CHECK_THAT(refusal(after(call, elsewhere)), Names("net1", "is not in /run/netns/pod"));
-    stage.pod.run("ip link add net1 type veth peer name other");
-    CHECK_THAT(refusal(after(call, elsewhere)), Names("net1", "PCI"));
-    stage.pod.run("ip link delete net1");
-    CHECK(del(call) == "");
 
     // Two entries of rdmanet work in one list: one gives the earlier plugin its addresses, one moves the RDMA device.
     PluginCall first = call;

@@ -9,7 +9,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <chrono>
 #include <tuple>
 
 namespace rdmanet::test {
@@ -65,17 +64,6 @@ TEST_CASE("all RDMA devices of a VF move into the pod and return, or the one tha
         }
         CHECK(value(shell(concat("cat ", info)), "pci.rdma-device") == "roce0p0v0,roce0p0v0d1");
         CHECK(check(call, result) == "");
-        shell("touch /run/netns/host && mount --bind /proc/1/ns/net /run/netns/host && ip netns exec pod rdma dev set "
-              "roce0p0v0d1 netns host && umount /run/netns/host && rm /run/netns/host");
-        CHECK_THAT(check(call, result), Names("code 107", "RDMA", "roce0p0v0d1"));
-        CHECK(del(call) == "");
-    }
-    CHECK(stage.node.difference() == "");
-    {
-        Pod dead("dead");
-        const PluginCall call = vf_call(stage.vfs, dead, 0, members);
-        (void)add(call);
-        dead.destroy();
         CHECK(del(call) == "");
     }
     CHECK(stage.node.difference() == "");
@@ -101,11 +89,6 @@ TEST_CASE("all RDMA devices of a VF move into the pod and return, or the one tha
             CHECK(del(call) == "");
             CHECK(node.difference() == "");
         }
-        stage.set_fault("vf_call_fail", 1); // the error would have this failure if anything were changed
-        for (const std::string device : {"2", "'*d2'"})
-            CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat("'trust':'on',", choosing(device)))),
-                       Names("code 103", "rdma.device", "0001:00:01.0", "0 (\"roce0p0v0\")", "1 (\"roce0p0v0d1\")"));
-        stage.set_fault("vf_call_fail", 0);
         CHECK(node.difference() == "");
     }
     {
@@ -122,18 +105,13 @@ TEST_CASE("all RDMA devices of a VF move into the pod and return, or the one tha
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("RDMA devices that cannot move are refused before anything changes, or stay on the host", "[sriov][rdma]") {
+TEST_CASE("RDMA devices that cannot move stay on the host if the network does not require them", "[sriov][rdma]") {
     NEEDS(OtherNic::possible(), "RDMA devices that can't move");
     const OtherVfStage stage("movable=0");
     {
         const Pod pod("pod");
         const UnchangedNode node;
         const std::string settings = concat("'vlan':100,'trust':'on',", ipam("10.113.0.0/24"));
-        stage.set_fault("vf_call_fail", 1); // the error would have this failure if anything were changed
-        CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat("'rdma':true,", settings))),
-                   Names("code 103", "RDMA", "roce0p0v0", "`rdma system set netns shared`"));
-        stage.set_fault("vf_call_fail", 0);
-        CHECK(node.difference() == "");
         CHECK_THAT(outcome(vf_call(stage.vfs, pod, 0, concat("'rdma':true,", settings)), "STATUS"),
                    Names("code 50", "RDMA device", "roce0p0v0", "move"));
         CHECK(node.difference() == "");

@@ -29,54 +29,31 @@ TEST_CASE("an RDMA device has the configured name in the pod, and returns with i
     const std::string result = add(call);
     CHECK_THAT(stage.pod.run("rdma link"), Contains("link rdma0/1 ") && Contains("netdev net1"));
     CHECK(value(shell(concat("cat ", info)), "pci.rdma-device") == "rdma0");
-    CHECK(stage.pod.run("ip -6 address show dev net1") == "");
-    const std::string state = shell(concat(binary(), " state --json"));
-    CHECK(value(state, "attachments.0.rdmaDevice") == "rdma0");
-    CHECK(value(state, "attachments.0.rdma.0.device") == "rdma0");
     CHECK(check(call, result) == "");
     CHECK_THAT(refusal(after(call_for(stage.pod, "'attach':'rdma','rdma':{'name':'rdma1'}"), result)),
                Contains("code 103: rdma.name: \"rdma1\" ") && Contains("RDMA devices of 0001:00:01.0"));
-    {
-        const Pod pod("other");
-        const UnchangedNode node;
-        const std::string fault = concat("/sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf_call_fail");
-        shell(concat("echo 1 >", fault)); // the error would have this failure if anything were changed
-        PluginCall second = of(vf_call(stage.vfs, stage.pod, 1, named("'vlan':100,")), "c2");
-        second.ifname = "net2";
-        CHECK_THAT(refusal(second), Names("code 103", "rdma.name", "rdma0", "/run/netns/pod"));
-        shell(concat("echo 0 >", fault));
-        CHECK_THAT(refusal(of(vf_call(stage.vfs, pod, 1, named("'vlan':100,")), "c2")),
-                   Names("code 103", "rdma.name", "rdma0", "another RDMA device"));
-        CHECK(node.difference() == "");
-    }
     stage.pod.run("rdma dev set rdma0 name mine");
-    CHECK_THAT(check(call, result), Names("code 107", stage.vfs.vf(0), "mine", "expected \"rdma0\""));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 
-    for (const bool is_taken : {false, true}) {
-        INFO(is_taken);
-        Pod dead("dead");
-        const PluginCall died = vf_call(stage.vfs, dead, 0, named());
-        (void)add(died);
-        if (is_taken) shell(concat("rdma dev set ", stage.vfs.rdma(1), " name ", stage.vfs.rdma(0)));
-        dead.destroy();
-        const ProcessResult gone = died.with_command("DEL").run();
-        CHECK(gone.exit_status == 0);
-        if (is_taken) {
-            CHECK_THAT(gone.err, Names("warning", "RDMA", stage.vfs.vf(0), "rdma0", stage.vfs.rdma(0)));
-            const std::string waiting =
-                concat("RDMA device \"rdma0\" of ", stage.vfs.vf(0), ": another RDMA device on the host has");
-            const std::string look = "stat -c '%i %z' ${RDMANET_STATE_DIR:-/run/rdmanet}/rdma-names.json";
-            const std::string written = shell(look);
-            CHECK_THAT(shell(concat(binary(), " gc")),
-                       Contains(waiting)); // the administrator's name for the other device stays
-            CHECK(shell(look) == written);
-            shell(concat("rdma dev set ", stage.vfs.rdma(0), " name ", stage.vfs.rdma(1)));
-            CHECK_THAT(shell(concat(binary(), " gc")), !Contains("RDMA device"));
-        }
-        CHECK(stage.node.difference() == "");
-    }
+    Pod dead("dead");
+    const PluginCall died = vf_call(stage.vfs, dead, 0, named());
+    (void)add(died);
+    shell(concat("rdma dev set ", stage.vfs.rdma(1), " name ", stage.vfs.rdma(0)));
+    dead.destroy();
+    const ProcessResult gone = died.with_command("DEL").run();
+    CHECK(gone.exit_status == 0);
+    CHECK_THAT(gone.err, Names("warning", "RDMA", stage.vfs.vf(0), "rdma0", stage.vfs.rdma(0)));
+    const std::string waiting =
+        concat("RDMA device \"rdma0\" of ", stage.vfs.vf(0), ": another RDMA device on the host has");
+    const std::string look = "stat -c '%i %z' ${RDMANET_STATE_DIR:-/run/rdmanet}/rdma-names.json";
+    const std::string written = shell(look);
+    CHECK_THAT(shell(concat(binary(), " gc")),
+               Contains(waiting)); // the administrator's name for the other device stays
+    CHECK(shell(look) == written);
+    shell(concat("rdma dev set ", stage.vfs.rdma(0), " name ", stage.vfs.rdma(1)));
+    CHECK_THAT(shell(concat(binary(), " gc")), !Contains("RDMA device"));
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("RDMA devices whose pods swapped their names get them back, after waiting for a name in use",

@@ -57,28 +57,6 @@ std::string literally(const std::string& text) {
 
 } // namespace
 
-TEST_CASE("rdmanet state shows who holds what", "[state]") {
-    const Stage stage;
-    PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.36.0.0/24")));
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
-    const std::string result = add(call);
-    CHECK_THAT(state_table(), Matches("(.|\n)*net1 +macvlan +par0 +- +net +shop/till +c1 +attached +10\\.36\\.0\\.1/24 "
-                                      "(.|\n)*") &&
-                                  !Contains("GID INDEX"));
-    const std::string state = state_json();
-    CHECK(value(state, "attachments.0.mac") == value(result, "interfaces.0.mac"));
-    CHECK(value(state, "attachments.0.netns") == "/run/netns/pod");
-    CHECK(value(state, "attachments.0.rdma") == "[]");
-    CHECK(value(state, "leases.0.address") == "10.36.0.1/24");
-    CHECK(value(state, "leases.0.podUID") == "uid-1");
-    CHECK(del(call) == "");
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=;K8S_POD_NAME=till"; // podman calls plugins so
-    (void)add(call);
-    CHECK_THAT(state_table(), Matches("(.|\n)* till +c1 +attached (.|\n)*") && !Contains("/till"));
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("a pod's name may be any UTF-8 text, and the terminal gets its control characters escaped", "[state]") {
     const Stage stage;
     PluginCall call = call_for(stage.pod, concat("'master':'par0','logLevel':'debug',", ipam("10.36.1.0/24")));

@@ -90,8 +90,8 @@ TEST_CASE("a VF in switchdev mode is set up through the uplink, and its pod comm
     CHECK(moved.difference() == "");
 }
 
-TEST_CASE("ADD sets the representor's MTU and brings it up, CHECK compares it, and DEL or a person restores it",
-          "[sriov][check][gc][representor]") {
+TEST_CASE("ADD sets the representor's MTU and brings it up, and DEL, GC or a person restores it",
+          "[sriov][gc][representor]") {
     NEEDS_VFS();
     const SwitchdevNode switched;
     const std::string representor = switched.representor(1);
@@ -103,26 +103,13 @@ TEST_CASE("ADD sets the representor's MTU and brings it up, CHECK compares it, a
         vf_call(switched.vfs(), *pod, 1,
                 concat("'mtu':1400,'runtimeConfig':{'CNIDeviceInfoFile':'", path, "'},", ipam("10.95.0.0/24")));
     const std::string result = add(call);
-    CHECK(value(result, "interfaces.0.name") == "net1");
     CHECK(value(result, "interfaces.1") ==
           json_text(concat("{'mac':'02:53:00:00:00:01','mtu':1400,'name':'", representor, "'}")));
-    CHECK(value(result, "ips.0.interface") == "0");
     CHECK_THAT(shell(concat("cat ", path)), Contains(json_text(concat("'representor-device':'", representor, '\''))));
     CHECK_THAT(shell(concat("ip link show ", representor)), Contains(",UP") && Contains("mtu 1400"));
     CHECK_THAT(shell(concat("ip link show ", switched.representor(0))), !Contains("UP") && Contains("mtu 1500"));
     CHECK(ipv6_of(representor) == "off"); // otherwise the host would accept the pod's router advertisements
     CHECK(check(call, result) == "");
-    const std::string set_link = concat("ip link set ", representor, ' ');
-    const auto when = [&](const std::string& change, const std::string& repair) {
-        return check_between(call, result, change, repair);
-    };
-    CHECK_THAT(when(set_link + "down", set_link + "up"),
-               Names("code 107", "representor", representor, switched.vfs().vf(1), "down"));
-    CHECK_THAT(when(set_link + "mtu 1350", set_link + "mtu 9000"), Names("code 107", "MTU 1350", "1400"));
-    CHECK_THAT(when(set_link + "netns pod", concat("ip -n pod link set ", representor, " netns 1 && ", set_link,
-                                                   "name other && ip link set other up")),
-               Names("code 107", "representor", "gone"));
-    shell(concat("ip link set other down && ip link set other name ", representor, " up"));
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
     {

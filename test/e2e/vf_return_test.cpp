@@ -1,6 +1,4 @@
 // DEL returns a VF as it was, whatever happened to its pod.
-#include "read_only_state.hpp"
-#include "runtime.hpp"
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -8,8 +6,6 @@
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
-
-#include <filesystem>
 
 namespace rdmanet::test {
 
@@ -31,42 +27,19 @@ TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sr
     const Pod pod("pod");
     const UnchangedNode node;
     const std::string before = settings();
+    const PluginCall call = vf_call(vfs, pod, 0);
     for (const std::string spoil :
          {"ip link set net1 alias spoilt txqueuelen 77 && ip link set net1 gso_max_size 20000 gso_max_segs 10 "
           "gro_max_size 20000 group 9 && cd /sys/class/net/net1 && echo 9000 >gro_flush_timeout && echo 3 "
           ">napi_defer_hard_irqs && for q in queues/tx-*; do echo 1500 >\\$q/byte_queue_limits/limit_max; done "
           "&& ethtool -K net1 rx on tx off gro off rx-gro-list on",
           "ip link set net1 alias '' && ip link set net1 group 0 && ethtool -K net1 sg off"}) {
-        const auto spoil_in = [&](const Pod& one, const PluginCall& call) {
-            (void)add(call);
-            one.run(concat("sh -c \"", spoil, '"'));
-        };
-        const PluginCall call = vf_call(vfs, pod, 0);
-        spoil_in(pod, call);
-        CHECK(del(call) == "");
-        CHECK(node.difference() == "");
-        CHECK(settings() == before);
-        // The kernel has returned a dead pod's VF. The next ADD restores it before it records the baseline.
-        {
-            Pod dead("dead");
-            spoil_in(dead, of(vf_call(vfs, dead, 0), "c-dead"));
-            dead.destroy();
-        }
         (void)add(call);
+        pod.run(concat("sh -c \"", spoil, '"'));
         CHECK(del(call) == "");
         CHECK(node.difference() == "");
         CHECK(settings() == before);
     }
-    const PluginCall call = vf_call(vfs, pod, 0);
-    (void)add(call);
-    // An earlier version recorded fewer settings.
-    shell("for r in /run/rdmanet/attachments/*; do jq '.steps[] |= del(.alias,.group,"
-          ".txQueueLength,.gsoMaxSize,.gsoMaxSegs,.groMaxSize,.wantedFeatures,.activeFeatures,.files)' $r "
-          ">/tmp/old-record && cat /tmp/old-record >$r; done");
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-    CHECK(settings() == before);
-
     (void)add(call);
     pod.run("ethtool -K net1 rx on gro off");
     shell(concat("echo 1 >/sys/kernel/debug/simrnic/", vfs.pf(), "/features_fail"));
@@ -76,32 +49,14 @@ TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sr
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the VF returns to the host as it was, whatever happened to the pod's namespace", "[sriov][del][core]") {
+TEST_CASE("the next pod gets the VF of a dead pod as it was before", "[sriov][del][core]") {
     NEEDS_VFS();
     const VfNode vfs;
     const UnchangedNode node;
-    const auto die = [&](const auto& undo) {
-        Pod pod("pod");
-        const PluginCall call = vf_call(vfs, pod, 0, "'vlan':100,'trust':'on','mtu':1300,'mac':'02:00:00:00:00:42'");
+    {
+        Pod dead("pod");
+        const PluginCall call = vf_call(vfs, dead, 0, "'vlan':100,'trust':'on','mtu':1300,'mac':'02:00:00:00:00:42'");
         (void)add(call);
-        undo(pod, call);
-        CHECK(del(call) == "");
-    };
-    die([](Pod& pod, const PluginCall& call) {
-        pod.destroy();
-        CHECK(del(call) == "");
-    });
-    die([](Pod& pod, PluginCall call) {
-        pod.run("ip link set net1 down");
-        pod.run("ip link set net1 name else");
-        call.netns = ""; // the namespace exists, and the journal has its path
-        CHECK(del(call) == "");
-    });
-    die([](Pod& pod, const PluginCall&) {
-        pod.destroy();
-        CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
-    });
-    die([&](Pod& dead, const PluginCall&) {
         dead.run("ip link set net1 down");
         dead.run("ip link set net1 allmulticast on promisc on name leaked");
         dead.destroy();
@@ -112,7 +67,8 @@ TEST_CASE("the VF returns to the host as it was, whatever happened to the pod's 
         CHECK(value(result, "interfaces.0.mtu") == "1500");
         CHECK(value(result, "interfaces.0.mac") == "02:52:00:00:00:01");
         CHECK(del(next) == "");
-    });
+        CHECK(del(call) == "");
+    }
     CHECK(node.difference() == "");
 }
 
@@ -153,75 +109,17 @@ TEST_CASE("a VF returns even if its names on the host and in the pod are taken",
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("DEL succeeds if the VF has left the machine, and leaves it as its driver made it if that was bound again",
-          "[sriov][del]") {
+TEST_CASE("DEL without a record returns the VF of its own pod only", "[sriov][del]") {
     NEEDS_VFS();
     const VfStage stage;
-    const UnchangedNode but_numbers(Numbers::ignored);
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,", ipam("10.92.0.0/24")));
-    const std::string vf = stage.vfs.vf(0);
-    (void)add(call);
-    shell(concat("cd /sys/bus/pci/drivers/simrnic && echo ", vf, " >unbind && echo ", vf, " >bind"));
-    CHECK(del(call) == "");
-    CHECK_THAT(stage.vfs.settings(0), !Contains("vlan"));
-    CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
-    CHECK(but_numbers.difference() == "");
-    (void)add(call);
-    shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 0 >sriov_numvfs"));
-    CHECK_THAT(run_process({binary(), "check"}).out,
-               Contains(concat("device ", vf, " is gone")) && Contains("delete the pod"));
-    CHECK(del(call) == "");
-    shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 2 >sriov_numvfs"));
-    CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("10.92.0.1"));
-    CHECK(but_numbers.difference() == "");
-}
-
-TEST_CASE("DEL returns a VF although its record, its state directory or its network's configuration is unusable",
-          "[sriov][del][delegate]") {
-    NEEDS_VFS();
-    NEEDS(std::filesystem::exists(concat(kDebianPlugins, "/host-local")), "host-local");
-    const VfStage stage;
-    const PluginCall lost = vf_call(stage.vfs, stage.pod, 0, concat("'rdma':true,", ipam("10.94.0.0/24")));
-    const PluginCall stranger = of(vf_call(stage.vfs, stage.pod, 1), "c2");
-    for (const std::string loss : {"rm", "truncate --size=40"}) {
-        (void)add(lost);
-        shell(concat(loss, " /run/rdmanet/attachments/*"));
-        CHECK(outcome(stranger, "DEL") == ""); // its device is not the pod's
-        CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains(stage.vfs.vf(0)));
-        CHECK(del(lost) == "");
-        shell(concat("ip link set net1 name ", stage.vfs.netdev(0)));
-        CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(0))));
-        CHECK(del(lost) == "");
-        CHECK(stage.node.difference() == "");
-    }
-
-    const PluginCall unwritten = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");
-    (void)add(unwritten);
-    {
-        const ReadOnlyState state;
-        CHECK_THAT(del(unwritten), Names("code 108", "still held", "journal record", "read-only file system"));
-        CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
-        CHECK_THAT(stage.vfs.settings(0), !Contains("vlan 100"));
-    }
-    CHECK(del(unwritten) == "");
-    CHECK(stage.node.difference() == "");
-
-    // The IPAM plugin refuses the configuration.
-    PluginCall wrong =
-        with(vf_call(stage.vfs, stage.pod, 0, "'vlan':100"), "'ipam':{'type':'host-local','subnet':'10.3.0.1/24'}");
-    wrong.config = replaced(wrong.config, "1.1.0", "1.0.0"); // Debian's plugins do not know 1.1.0
-    CHECK_THAT(refusal(wrong), Names("code 999", "IPAM", "host-local", "ADD"));
-    CHECK_THAT(stage.vfs.settings(0), !Contains("vlan"));
-    const PluginCall next = of(vf_call(stage.vfs, stage.pod, 0, ipam("10.3.0.0/24")), "c2");
-    CHECK(addresses(add(next)) == "10.3.0.1/24");
-    CHECK(del(next) == "");
-    CHECK(del(wrong) == "");
-    CHECK(stage.node.difference() == "");
-    // Somebody changed the network's type meanwhile. The other plugin delegates IPAM to rdmanet.
-    PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,", ipam("10.3.0.0/24")));
-    (void)add(call);
-    call.config = replaced(call.config, R"("type":"rdmanet","deviceID")", R"("type":"sriov","deviceID")");
-    CHECK(del(call) == "");
+    const PluginCall lost = vf_call(stage.vfs, stage.pod, 0, "'rdma':true");
+    (void)add(lost);
+    shell("rm /run/rdmanet/attachments/*");
+    CHECK(del(of(vf_call(stage.vfs, stage.pod, 1), "c2")) == "");
+    CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains(stage.vfs.vf(0)));
+    CHECK(del(lost) == "");
+    shell(concat("ip link set net1 name ", stage.vfs.netdev(0)));
+    CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(0))));
     CHECK(stage.node.difference() == "");
 }
 

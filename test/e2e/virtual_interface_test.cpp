@@ -155,7 +155,9 @@ TEST_CASE("a virtio interface moves into the pod by its name and by its PCI addr
     }
 }
 
-TEST_CASE("a virtual interface moves into the pod and returns as it was, whichever key names it", "[device]") {
+TEST_CASE(
+    "a virtual interface moves into the pod and returns as it was, whichever key names it, but not the default route's",
+    "[device]") {
     const VirtualStage stage;
     for (const std::string name : {"'device':'virt0'", "'device':'virtual-zero'", "'hwaddr':'02:00:00:00:00:51'"}) {
         INFO(name);
@@ -169,24 +171,12 @@ TEST_CASE("a virtual interface moves into the pod and returns as it was, whichev
         CHECK_THAT(stage.pod.run("ip address show net1"),
                    Contains("10.140.0.1/24") && Contains("altname virtual-zero"));
         CHECK(check(call, added.out) == "");
-        CHECK_THAT(refusal(call), Names("code 101", "/run/netns/pod", "delete the pod"));
-        PluginCall other = of(moving(stage.pod, name), "c2");
-        other.ifname = "net2";
-        CHECK_THAT(refusal(other), Names("belongs to another", "virt0"));
-        CHECK(del(call) == "");
         CHECK(del(call) == "");
         CHECK(stage.node->difference() == "");
     }
-}
-
-TEST_CASE("a virtual interface returns whatever its pod calls it", "[device][del]") {
-    const VirtualStage stage;
-    const PluginCall call = moving(stage.pod, "'device':'virt0'");
-    add(call);
-    for (const char* change :
-         {"net1 down", "net1 name other0", "other0 address 02:00:00:00:00:99", "other0 promisc off", "other0 up"})
-        stage.pod.run(concat("ip link set ", change));
-    CHECK(del(call) == "");
+    shell("ip address add 10.141.0.1/24 dev virt0 && ip route add default via 10.141.0.2 metric 4000");
+    CHECK_THAT(refusal(moving(stage.pod, "'device':'virt0'")), Names("default route"));
+    shell("ip address flush dev virt0");
     CHECK(stage.node->difference() == "");
 }
 
@@ -298,44 +288,6 @@ TEST_CASE("an alias that is not UTF-8 stays as it is", "[device][del]") {
     CHECK(del(call) == "");
     CHECK(shell("od -An -tx1 /sys/class/net/virt0/ifalias") == before);
     CHECK(shell("cat /sys/class/net/virt0/mtu") == "1450\n");
-}
-
-TEST_CASE(
-    "a virtual interface that vanished with its pod's namespace is given up, and a new one moves into the next pod",
-    "[device][del][gc]") {
-    const UnchangedNode node;
-    for (const bool del_comes : {true, false}) {
-        Pod dead("dead");
-        {
-            const VirtualStage first;
-            const PluginCall call = of(moving(dead, "'device':'virt0'"), "c-dead");
-            add(call);
-            dead.destroy();
-            CHECK(comes_true([] { return !succeeds("ip link show virtpeer0"); })); // vanishes with its peer
-            CHECK_THAT(refusal(of(moving(first.pod, "'device':'absent0'"), "c2")), Names("code 102", "absent0"));
-            if (del_comes) CHECK(del(call) == "");
-        }
-        const VirtualStage second;
-        const PluginCall call = moving(second.pod, "'device':'virt0'");
-        add(call);
-        CHECK(del(call) == "");
-    }
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("impossible settings of a virtual interface are refused, and so is an interface that the node needs",
-          "[device]") {
-    const VirtualStage stage;
-    const auto refused = [&](const std::string& members) {
-        return refusal(moving(stage.pod, concat("'device':'virt0',", members)));
-    };
-    CHECK_THAT(refused("'rdma':true"), Names("code 103", "virt0", "virtual", "RDMA"));
-    CHECK_THAT(refused("'reset':true"), Names("code 2", "reset"));
-    CHECK_THAT(refused("'deviceID':'ffff:ff:1f.7'"), Names("virt0", "ffff:ff:1f.7"));
-    shell("ip address add 10.141.0.1/24 dev virt0 && ip route add default via 10.141.0.2 metric 4000");
-    CHECK_THAT(refused("'mtu':1400"), Names("default route"));
-    shell("ip address flush dev virt0");
-    CHECK(stage.node->difference() == "");
 }
 
 } // namespace rdmanet::test
