@@ -18,8 +18,9 @@ logs=$top/build/test-logs
 results=$logs/results # a line for each part: passed, failed, skipped, name
 
 # Packages for the tests in addition to the build's and the harness's: linters, the compiler with libFuzzer, plugins
-# to delegate to, a DHCP server (busybox), a gRPC server (the kubelet's).
-packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck containernetworking-plugins
+# to delegate to, a DHCP server (busybox), a gRPC server (the kubelet's). ccache knows what an earlier run has compiled,
+# also in another checkout.
+packages=(git ccache clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck containernetworking-plugins
 	busybox-static dnsmasq-base etcd-server openssl curl python3-grpcio)
 
 # The parts in the order in which they start. Each has the slots that it takes and the parts that must end before it.
@@ -38,11 +39,12 @@ only_in_all=(
 )
 
 # What the everyday run takes of each. --all takes everything.
-guest_turns=5                     # one of this many cases that need the guest
+guest_turns=6                     # one of this many cases that need the guest
 guest_again=40                    # one of this many cases that passed natively runs in the guest, too
 sanitized_turns=12                # one of this many sanitized cases that need the guest
 server_turns=3                    # one of this many cases that need an API server
-fuzz_seconds=3
+fuzz_turns=4                      # one of this many fuzz targets
+fuzz_seconds=10
 harness_part=none                 # none of the long parts of the software NIC's self-test, unless the commit changes the NIC
 
 # A run on a machine with ten times too much to do must not fail for it.
@@ -92,7 +94,7 @@ build() {
 }
 
 part_release() { build release rdmanet binary_tests; }
-part_sanitize() { build sanitize rdmanet unit_tests fuzz_targets; }
+part_sanitize() { build sanitize rdmanet unit_tests; }
 
 # Without a server, the cases that need one are skipped, and say so.
 part_servers() { test/cluster/cluster.sh build || true; }
@@ -123,7 +125,9 @@ part_unit() {
 }
 
 part_fuzz() {
-	RDMANET_FUZZ_PRESET=sanitize counted fuzz test/fuzz/run.sh $fuzz_seconds
+	local targets
+	mapfile -t targets < <(find test/fuzz/corpus -mindepth 1 -printf '%f\n' -prune | sort | one_of $fuzz_turns)
+	RDMANET_FUZZ_PRESET=sanitize counted fuzz test/fuzz/run.sh $fuzz_seconds "${targets[@]}"
 }
 
 guest() { netns-harness/run.sh "$@"; }
@@ -413,7 +417,7 @@ summary() {
 }
 
 take_all() {
-	guest_turns=1 guest_again=1 sanitized_turns=1 server_turns=1 fuzz_seconds=120 harness_part='' build_check_of=--all tidy_all=--all
+	guest_turns=1 guest_again=1 sanitized_turns=1 server_turns=1 fuzz_turns=1 fuzz_seconds=120 harness_part='' build_check_of=--all tidy_all=--all
 	export RDMANET_FAULT_SAMPLE=${RDMANET_FAULT_SAMPLE:-calls}
 	everyday+=("${only_in_all[@]}")
 }

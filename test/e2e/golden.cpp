@@ -1,6 +1,7 @@
 #include "golden.hpp"
 
 #include "support/concat.hpp"
+#include "support/source_path.hpp"
 
 #include <rdmanet/base/error.hpp>
 
@@ -54,7 +55,7 @@ std::string missing_from(const std::vector<std::string>& others, const std::vect
 } // namespace
 
 std::string golden_file(const std::string& name) {
-    return RDMANET_SOURCE_DIR "/test/e2e/" + name;
+    return source_path("test/e2e/" + name);
 }
 
 bool writes_messages() {

@@ -112,10 +112,6 @@ private:
 
 } // namespace
 
-std::string source_path(const std::string& file) {
-    return concat(RDMANET_SOURCE_DIR, '/', file);
-}
-
 std::string source_text(const std::string& file) {
     return base::read_file(source_path(file), 1 << 20);
 }

@@ -1,13 +1,14 @@
 // The parts of the documentation that tests compare with the binary.
 #pragma once
 
+#include "support/source_path.hpp"
+
 #include <string>
 #include <vector>
 
 namespace rdmanet::test {
 
-/// A source file by its path in the repository.
-[[nodiscard]] std::string source_path(const std::string& file);
+/// The text of a file of the source tree.
 [[nodiscard]] std::string source_text(const std::string& file);
 
 struct CodeBlock {

@@ -1,5 +1,7 @@
 #include "example_rights.hpp"
 
+#include "support/source_path.hpp"
+
 #include <yaml-cpp/yaml.h>
 
 #include <stdexcept>
@@ -20,7 +22,7 @@ void append_rule(const YAML::Node& rule, std::vector<Right>& rights) {
 
 std::vector<Right> rights_of_example(const std::string& file, const std::string& role) {
     std::vector<Right> rights;
-    for (const YAML::Node& object : YAML::LoadAllFromFile(RDMANET_SOURCE_DIR "/conf-examples/" + file))
+    for (const YAML::Node& object : YAML::LoadAllFromFile(source_path("conf-examples/" + file)))
         if (role.empty() || object["metadata"]["name"].as<std::string>() == role)
             for (const YAML::Node& rule : object["rules"]) append_rule(rule, rights);
     if (rights.empty()) throw std::runtime_error(file + " grants nothing to " + role);

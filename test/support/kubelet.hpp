@@ -1,6 +1,8 @@
 // The kubelet's PodResources socket, served by kubelet.py for as long as this lives.
 #pragma once
 
+#include "support/source_path.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
@@ -27,11 +29,12 @@ public:
         std::array<int, 2> output{};
         REQUIRE(::pipe2(input.data(), O_CLOEXEC) == 0);
         REQUIRE(::pipe2(output.data(), O_CLOEXEC) == 0);
+        const std::string program = source_path("test/support/kubelet.py");
         pid_ = ::fork();
         if (pid_ == 0) {
             (void)::dup2(input[0], STDIN_FILENO);
             (void)::dup2(output[1], STDOUT_FILENO);
-            ::execl("/usr/bin/python3", "python3", RDMANET_KUBELET, socket.c_str(), file_.c_str(), nullptr);
+            ::execl("/usr/bin/python3", "python3", program.c_str(), socket.c_str(), file_.c_str(), nullptr);
             ::_exit(127);
         }
         (void)::close(input[0]);

@@ -6,6 +6,7 @@
 #include "support/directory.hpp"
 #include "support/documented_check.hpp"
 #include "support/has.hpp"
+#include "support/source_path.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -29,7 +30,7 @@ public:
 
     bool match(const std::string& finding) const override {
         std::ostringstream page;
-        page << std::ifstream(RDMANET_SOURCE_DIR "/docs/doctor.md").rdbuf();
+        page << std::ifstream(test::source_path("docs/doctor.md")).rdbuf();
         return test::is_documented(page.str(), check_, fault_, finding) && Has::match(finding);
     }
     [[nodiscard]] std::string describe() const override {
