@@ -7,7 +7,7 @@
 # - the step that answers for the processor's caches
 # - that each source file compiles by itself, which the release build with one file for each module does not show
 #
-#   test/build_check.sh                 all of this, with one of eight source files, which change with the commit, and
+#   test/build_check.sh                 all of this, with one of 24 source files, which change with the commit, and
 #                                       with the files that the commit changes
 #   test/build_check.sh --all           all source files, and the whole preset "debug" with its tests
 #   test/build_check.sh --compilers     instead compiles the product with every installed g++ and clang++; warnings are
@@ -23,7 +23,7 @@ trap 'rm -rf "$work"' EXIT
 unset DESTDIR
 passed=0
 failed=0
-every=8
+every=24
 [[ ${1:-} != --all ]] || every=1
 
 check() {
