@@ -41,7 +41,8 @@ only_in_all=(
 # What the everyday run takes of each. --all takes everything.
 guest_turns=6                     # one of this many cases that need the guest
 guest_again=40                    # one of this many cases that passed natively runs in the guest, too
-sanitized_turns=12                # one of this many sanitized cases that need the guest
+sanitized_native=3                # one of this many cases again, with the binary that has sanitizers
+sanitized_turns=4                 # one of this many of those that need the guest
 server_turns=3                    # one of this many cases that need an API server
 fuzz_turns=4                      # one of this many fuzz targets
 fuzz_seconds=10
@@ -172,12 +173,19 @@ touched_cases() {
 	done < <(grep -v '^#' test/touched) | sort -u | shuf -n 40 --random-source=<(yes "$RDMANET_SEED")
 }
 
+# choose_cases FILE TURNS PROGRAM TAGS: writes the names of one of TURNS cases. The others count as skipped.
+choose_cases() {
+	{ "$3" --list-test-names-only "$4" || true; } | sort >"$1-all" # the status is their number
+	one_of "$2" <"$1-all" | sed 's/,/\\,/g' >"$1"                   # a comma would end a name
+	result 0 0 "$(($(wc -l <"$1-all") - $(wc -l <"$1")))" "${1##*/}: left out"
+}
+
 # on_this_kernel SUITE TURNS [CASES]: runs the cases on this machine's kernel if it has what most of them need. The
 # cases that it cannot run are left to the guest, where everything takes several times as long: one of TURNS, and those
 # that exercise what the commit changes. The others count as skipped.
 on_this_kernel() {
 	local log=$logs/$1.log left=$logs/$1-left
-	suite "$1" "$1" any_kernel ${3:+"$3"}
+	suite "$1" "$1" any_kernel "${@:3}"
 	: >"$left"
 	grep -q '^harness: native' "$log" || return 0
 	sed -nE 's/^skip (.*): this machine lacks .*/\1/p' "$log" | sort >"$left-all"
@@ -189,7 +197,7 @@ on_this_kernel() {
 in_guest() {
 	local left=$logs/$1-left parts
 	parts=$(grep -cE "^$1-guest-[0-9]" <(printf '%s\n' "${everyday[@]}"))
-	split -n "r/$2/$parts" "$left" | sed 's/,/\\,/g' >"$left-$2" # a comma would end a name
+	split -n "r/$2/$parts" "$left" | sed 's/,/\\,/g' >"$left-$2"
 	[[ ! -s $left-$2 ]] || RDMANET_HARNESS_CPUS=1 suite "$1" "$1-guest-$2" guest -f "$left-$2"
 }
 
@@ -201,8 +209,9 @@ part_e2e() {
 
 # Leaves out cases about documents, large inputs, static binaries and a missing /proc.
 part_sanitized() {
-	on_this_kernel sanitized $sanitized_turns \
+	choose_cases "$logs/sanitized-cases" $sanitized_native $e2e_test \
 		'[core],~[.]~[cluster]~[etcd]~[moves]~[memory-limit]~[static]~[no-proc]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]'
+	on_this_kernel sanitized $sanitized_turns -f "$logs/sanitized-cases"
 }
 
 part_fault() { on_this_kernel fault 1; }
@@ -217,29 +226,26 @@ fault_test=build/release/test/fault/fault_test
 with_server=test/cluster/cluster.sh
 with_etcd=test/cluster/etcd.sh
 
-# with_cases NAME PROGRAM TAGS COMMAND...: runs COMMAND with a file of cases that need an API server: one of a few, or
-# all if the commit changes what they exercise. The others count as skipped.
-with_cases() {
-	local name=$1 program=$2 tags=$3 turns=$server_turns file=$logs/$1-cases
-	shift 3
+# with_server_cases NAME PROGRAM TAGS COMMAND...: runs COMMAND with a file of cases that need an API server: one of a few,
+# or all if the commit changes what they exercise.
+with_server_cases() {
+	local name=$1 turns=$server_turns
 	! changed_files | grep -qE '^src/(cluster|kube)/' || turns=1
-	{ "$program" --list-test-names-only "$tags" || true; } | sort >"$file-all" # the status is their number
-	one_of "$turns" <"$file-all" | sed 's/,/\\,/g' >"$file"
-	result 0 0 "$(($(wc -l <"$file-all") - $(wc -l <"$file")))" "$name: left out"
-	counted "$name" "$@" -f "$file"
+	choose_cases "$logs/$name-cases" "$turns" "$2" "$3"
+	counted "$name" "${@:4}" -f "$logs/$name-cases"
 }
 
 part_cluster-unit() {
-	with_cases cluster-unit $cluster_test '~[.]~[etcd]~[moves]' $with_server try $cluster_test -r progress
+	with_server_cases cluster-unit $cluster_test '~[.]~[etcd]~[moves]' $with_server try $cluster_test -r progress
 }
 
 part_cluster() {
-	RDMANET_BINARY=$release with_cases cluster $e2e_test '[cluster]~[etcd]~[moves]' \
+	RDMANET_BINARY=$release with_server_cases cluster $e2e_test '[cluster]~[etcd]~[moves]' \
 		any_kernel $with_server try $e2e_test -r progress
 }
 
 part_cluster-fault() {
-	needs=ptrace with_cases cluster-fault $fault_test '[cluster]~[etcd]~[moves]' any_kernel $with_server try test/fault/run.sh
+	needs=ptrace with_server_cases cluster-fault $fault_test '[cluster]~[etcd]~[moves]' any_kernel $with_server try test/fault/run.sh
 }
 
 # The store etcd, and moves between stores.
@@ -423,7 +429,7 @@ summary() {
 }
 
 take_all() {
-	guest_turns=1 guest_again=1 sanitized_turns=1 server_turns=1 fuzz_turns=1 fuzz_seconds=120 harness_turns=1 build_check_of=--all tidy_all=--all
+	guest_turns=1 guest_again=1 sanitized_native=1 sanitized_turns=1 server_turns=1 fuzz_turns=1 fuzz_seconds=120 harness_turns=1 build_check_of=--all tidy_all=--all
 	export RDMANET_FAULT_SAMPLE=${RDMANET_FAULT_SAMPLE:-calls}
 	everyday+=("${only_in_all[@]}")
 }
