@@ -291,7 +291,10 @@ part_vfs64() {
 }
 
 # Survivors are listed, and are no failures: a person decides whether a user could notice them.
-part_mutate() { check mutate test/mutate.sh --seed "$RDMANET_SEED" 20; }
+part_mutate() {
+	check mutate test/mutate.sh --seed "$RDMANET_SEED" 20
+	cat "$logs/mutate.log"
+}
 
 # Debian sid's kernel. It takes 0.7 GB below build/ and needs a mirror.
 part_newest-kernel() {
