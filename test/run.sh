@@ -5,7 +5,7 @@
 #
 #   test/run.sh            the everyday run: ten minutes on two processors. Long parts take samples, which the commit
 #                          chooses (test/seed). Cases that exercise what the commit changes (test/touched) are always run
-#   test/run.sh --all      no samples, and the parts that only --all has: four hours
+#   test/run.sh --all      no samples, and the parts that only --all has: some hours
 #   test/run.sh PART...    only these parts, and the builds that they need. See `everyday` and `only_in_all` below
 #
 # Environment: RDMANET_SEED   another sample than the commit's
