@@ -190,15 +190,17 @@ on_this_kernel() {
 	grep -q '^harness: native' "$log" || return 0
 	sed -nE 's/^skip (.*): this machine lacks .*/\1/p' "$log" | sort >"$left-all"
 	{ one_of "$2" <"$left-all" && { touched_cases | grep -xFf - "$left-all" || true; }; } | sort -u >"$left"
-	result 0 0 "-$(wc -l <"$left")" "$1: left to the guest"
 }
 
 # in_guest SUITE PART: this part of the cases that were left to the guest.
 in_guest() {
 	local left=$logs/$1-left parts
 	parts=$(grep -cE "^$1-guest-[0-9]" <(printf '%s\n' "${everyday[@]}"))
-	split -n "r/$2/$parts" "$left" | sed 's/,/\\,/g' >"$left-$2"
-	[[ ! -s $left-$2 ]] || RDMANET_HARNESS_CPUS=1 suite "$1" "$1-guest-$2" guest -f "$left-$2"
+	split -n "r/$2/$parts" "$left" >"$left-$2"
+	[[ -s $left-$2 ]] || return 0
+	result 0 0 "-$(grep -cxFf "$left-all" "$left-$2" || true)" "$1-guest-$2: skipped before"
+	sed -i 's/,/\\,/g' "$left-$2"
+	RDMANET_HARNESS_CPUS=1 suite "$1" "$1-guest-$2" guest -f "$left-$2"
 }
 
 part_e2e() {
