@@ -44,9 +44,9 @@ std::vector<cluster::Place> places_in(const ipam::Config& network) {
 }
 
 int migrate(const IpamOptions& options, const MigrateCommand& own) {
-    if (own.to != "whereabouts" && own.to != "blocks" && own.to != "etcd" && own.to != "node")
-        throw base::Error(fmt::format("--to: expected \"whereabouts\", \"blocks\", \"etcd\" or \"node\", found {}",
-                                      base::quoted(own.to)));
+    if (own.to != "whereabouts" && own.to != "blocks" && own.to != "node")
+        throw base::Error(
+            fmt::format("--to: expected \"whereabouts\", \"blocks\" or \"node\", found {}", base::quoted(own.to)));
     const ops::LeasePlaces stores = find_lease_places(options);
     ops::IpamClients clients(stores);
     if (!clients.has_kube())
@@ -61,14 +61,6 @@ int migrate(const IpamOptions& options, const MigrateCommand& own) {
                           .note = [](const std::string& text) {
                               base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}\n", text), "standard error");
                           }};
-    std::unique_ptr<cluster::OutsideStore> etcd;
-    if (clients.has_etcd()) {
-        etcd = clients.make_etcd_outside();
-        wanted.outside.push_back(etcd.get());
-    } else if (own.to == "etcd") {
-        throw base::Error(fmt::format("no etcd is named: name its \"endpoints\" in the network's \"etcd\" or in {}",
-                                      ipam::kNodeFile));
-    }
     if (wanted.places.empty()) throw base::Error("the network has no range, so there is nothing to move");
     ops::NodeMove on_node(stores, clients, wanted);
     on_node.require_possible();
@@ -98,7 +90,7 @@ int migrate(const IpamOptions& options, const MigrateCommand& own) {
 IpamVerb add_ipam_migrate(CLI::App& ipam, IpamOptions& options) {
     CLI::App* command = ipam.add_subcommand("migrate", "let another store give the addresses of a network's ranges");
     const auto own = std::make_shared<MigrateCommand>();
-    command->add_option("--to", own->to, "the store: \"whereabouts\", \"blocks\", \"etcd\" or \"node\"")->required();
+    command->add_option("--to", own->to, "the store: \"whereabouts\", \"blocks\" or \"node\"")->required();
     command
         ->add_option("--network", options.network_file,
                      "the network: a file as for `rdmanet plan`, - for standard input")

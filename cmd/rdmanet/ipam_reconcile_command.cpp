@@ -5,9 +5,7 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/cluster/etcd_access.hpp>
 #include <rdmanet/cluster/reconcile.hpp>
-#include <rdmanet/etcd/client.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/kube/access.hpp>
 #include <rdmanet/ops/ipam_survey.hpp>
@@ -17,7 +15,6 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
 
 namespace rdmanet::cmd {
 namespace {
@@ -31,12 +28,6 @@ void note(const std::string& text) {
     base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}\n", text), "standard error");
 }
 
-std::optional<cluster::EtcdToReconcile> find_etcd(const std::optional<ipam::EtcdServers>& servers) {
-    if (!servers) return std::nullopt;
-    return cluster::EtcdToReconcile{.client = {cluster::read_etcd_access(*servers), etcd::Memory(), kLimits},
-                                    .prefix = servers->prefix};
-}
-
 struct ReconcileOptions {
     bool dry_run = false;
     bool unknown_nodes_are_ready = false;
@@ -45,16 +36,14 @@ struct ReconcileOptions {
 /// Returns the exit status. Throws base::Error if something ended the work, after the report.
 int reconcile(const IpamOptions& places, const ReconcileOptions& options) {
     using Wanted = cluster::ReconcileOptions;
-    const ops::LeasePlaces stores = find_lease_places(places);
-    kube::Access access = ops::find_access(stores);
+    kube::Access access = ops::find_access(find_lease_places(places));
     for (const std::string& warning : access.warnings) note(warning);
     kube::Api api(std::move(access), kLimits);
     const Wanted wanted{.act = options.dry_run ? Wanted::Act::only_looks : Wanted::Act::frees,
                         .unknown_node = options.unknown_nodes_are_ready ? Wanted::UnknownNode::is_ready
                                                                         : Wanted::UnknownNode::keeps,
                         .note = note};
-    const cluster::Reconciled result =
-        cluster::reconcile(api, find_etcd(stores.etcd), wanted, base::Deadline::in(kLongest));
+    const cluster::Reconciled result = cluster::reconcile(api, wanted, base::Deadline::in(kLongest));
     print(places.json ? ops::to_json(result, wanted.act) : ops::to_text(result, wanted.act));
     if (!result.failure.empty()) throw base::Error(result.failure);
     return 0;

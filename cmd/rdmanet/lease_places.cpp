@@ -83,14 +83,12 @@ ops::LeasePlaces find_lease_places(const IpamOptions& options) {
     ops::LeasePlaces places{.state_directory = options.state_directory,
                             .kubeconfig = std::move(file.kubeconfig),
                             .name_space = options.name_space,
-                            .etcd = std::move(file.etcd),
                             .node_name = std::move(file.node_name),
                             .network = std::nullopt};
     if (!options.network_file.empty()) {
         places.network = read_network_file(options);
         const ipam::StoreChoice& store = places.network->store;
         if (!store.kubeconfig.empty()) places.kubeconfig = store.kubeconfig;
-        if (!store.etcd.endpoints.empty()) places.etcd = store.etcd;
         if (!store.node_name.empty()) places.node_name = store.node_name;
     }
     if (!options.kubeconfig.empty()) places.kubeconfig = options.kubeconfig;

@@ -20,22 +20,14 @@ kube::Api& Clusters::connect(const std::string& kubeconfig, const http::Limits& 
                            fmt::format("lease store: kubeconfig {}: {}", kubeconfig, error.what()));
 }
 
-etcd::Client Clusters::connect_to_etcd(const std::string& servers, const http::Limits& limits,
-                                       const std::function<etcd::Client()>& make) {
-    require_not_given_up(servers);
-    const Key key{servers, limits.connect, limits.request};
-    if (const auto known = etcd_.find(key); known != etcd_.end()) return known->second;
-    return etcd_.emplace(key, make()).first->second;
-}
-
 base::Deadline Clusters::until(const base::Deadline& deadline) {
     if (!allowed_) return deadline;
     if (!end_) end_ = base::Deadline::in(*allowed_);
     return deadline.at_most(end_->remaining());
 }
 
-void Clusters::require_not_given_up(const std::string& server) const {
-    if (const auto silent = given_up_.find(server); silent != given_up_.end())
+void Clusters::require_not_given_up(const std::string& kubeconfig) const {
+    if (const auto silent = given_up_.find(kubeconfig); silent != given_up_.end())
         throw ipam::StoreError(ipam::StoreError::Kind::unreachable, silent->second);
 }
 

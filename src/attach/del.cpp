@@ -214,8 +214,7 @@ void use_configured_cluster(const cni::Request& request, std::vector<AttachmentR
     node.clusters->also_use(configured->kubeconfig);
     for (AttachmentRecord& record : records) {
         auto& store = record.lease_store;
-        if (store && store->kind == configured->kind && store->kubeconfig == configured->kubeconfig &&
-            store->etcd == configured->etcd)
+        if (store && store->kind == configured->kind && store->kubeconfig == configured->kubeconfig)
             add_pools(configured->pools, *store);
     }
 }

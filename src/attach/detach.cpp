@@ -124,6 +124,7 @@ std::string describe_leases(const state::AttachmentRecord& record) {
     return text;
 }
 
+constexpr const char* kEtcd = "etcd";               // a store of earlier versions
 constexpr std::chrono::seconds kReleaseTimeout{20}; // DEL and rollback have other things to do
 constexpr std::chrono::seconds kSettleTimeout{5};
 
@@ -165,12 +166,9 @@ std::vector<ipam::Lease> release_where(state::LeaseStore& store, const state::At
 }
 
 /// For an error that stays until somebody does something.
-std::string fix_of(const base::Error& error, const state::LeaseStore& store) {
+std::string fix_of(const base::Error& error) {
     const auto* refusal = dynamic_cast<const ipam::StoreError*>(&error);
     if (refusal != nullptr && refusal->temporary()) return {};
-    if (!store.etcd.empty()) // no other one is asked: the record says all that leads to it
-        return ". Correct that, and run `rdmanet gc`; if that etcd is gone for good, run `rdmanet gc "
-               "--forget` with the record's file";
     return fmt::format(". If that kubeconfig is gone for good, name another one of the same cluster in {}, and run "
                        "`rdmanet gc`; if the cluster is gone, run `rdmanet gc --forget` with the record's file",
                        ipam::kNodeFile);
@@ -192,6 +190,13 @@ std::optional<std::string> release_shared(state::AttachmentRecord& remaining, co
                                           const Node& node, const state::AttachmentStore& records,
                                           const base::Deadline& deadline) try {
     state::LeaseStore& store = *remaining.lease_store;
+    if (store.kind == kEtcd) {
+        node.log.warn(
+            fmt::format("{} of {} stay in etcd, because this version has no store \"etcd\": remove them there, "
+                        "if another version still uses it",
+                        describe_leases(remaining), describe(remaining)));
+        return std::nullopt;
+    }
     const auto released =
         release_where(store, remaining.key, unused, node, records, end_of_release(store, node, deadline));
     if (!is_unsettled(remaining, node.boot_id)) return std::nullopt;
@@ -202,7 +207,7 @@ std::optional<std::string> release_shared(state::AttachmentRecord& remaining, co
     remaining.leases.clear();
     return "";
 } catch (const base::Error& error) {
-    const std::string why = error.what() + fix_of(error, *remaining.lease_store);
+    const std::string why = error.what() + fix_of(error);
     node.log.error(fmt::format("the addresses of {} are still leased in the cluster, and `rdmanet gc` or a later call "
                                "gives them back: {}",
                                describe(remaining), why));

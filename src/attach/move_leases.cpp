@@ -2,7 +2,6 @@
 
 #include "block_leases.hpp"
 #include "detach.hpp"
-#include "etcd_leases.hpp"
 #include "leases.hpp"
 #include "moved_ranges.hpp"
 #include "network_store.hpp"
@@ -249,8 +248,7 @@ private:
         for (Lease& lease : wanted) lease.owner = owner_of(record);
         state::LeaseStore where = place_of(leases);
         if (record.lease_store) { // a call that was killed, perhaps for another store
-            if (record.lease_store->kind != where.kind || record.lease_store->kubeconfig != where.kubeconfig ||
-                record.lease_store->etcd != where.etcd)
+            if (record.lease_store->kind != where.kind || record.lease_store->kubeconfig != where.kubeconfig)
                 give_back_beside(record, deadline);
             else
                 carry_over(*record.lease_store, where);
@@ -404,21 +402,6 @@ std::optional<ipam::Config> network_to_move(const ipam::Config& network, std::st
     throw base::Error(fmt::format("this node has leases of the network's ranges in its own store, and the network uses "
                                   "store \"{}\": first set \"store\": \"{}\" in the network",
                                   network.store.kind, to));
-}
-
-std::optional<InOtherEtcd> find_in_other_etcd(const ipam::Config& network, const std::optional<ipam::EtcdServers>& etcd,
-                                              const Node& node) {
-    for (const AttachmentRecord& record : node.records().list().records) {
-        if (!record.lease_store || record.lease_store->etcd.empty() || !has_lease_of(network, record)) continue;
-        ipam::EtcdServers servers = servers_in(*record.lease_store);
-        const auto is_member = [&](const std::string& endpoint) {
-            return std::find(etcd->endpoints.begin(), etcd->endpoints.end(), endpoint) != etcd->endpoints.end();
-        };
-        const bool is_same = etcd && etcd->prefix == servers.prefix &&
-                             std::any_of(servers.endpoints.begin(), servers.endpoints.end(), is_member);
-        if (!is_same) return InOtherEtcd{.what = describe(record), .servers = std::move(servers)};
-    }
-    return std::nullopt;
 }
 
 std::vector<LeaseMove> move_leases_to_cluster(const ipam::Config& network, const Node& node, DryRun dry_run) {

@@ -20,13 +20,8 @@
 namespace rdmanet::attach {
 namespace {
 
-bool is_in_etcd(const ipam::Config& config) {
-    return config.store.kind == ipam::StoreKind::etcd;
-}
-
 RecordingServer server_of(const ipam::Config& config, const Node& node) {
-    return is_in_etcd(config) ? RecordingServer::etcd(config.store.etcd, config.store.limits, node)
-                              : RecordingServer::api(config.store.kubeconfig, config.store.limits, node);
+    return {config.store.kubeconfig, config.store.limits, node};
 }
 
 /// Whether the cluster leaves all ranges to whoever comes first.
@@ -58,11 +53,6 @@ std::optional<RecordedRanges> find_recorded(const ipam::Config& config, const No
 ipam::StoreKind kind_of(const RecordedRange& range, const ipam::Config& config) {
     for (const auto& [kind, fit] : config.store.open_to)
         if (range.store == to_string(kind)) return kind;
-    if (range.store == to_string(ipam::StoreKind::etcd))
-        throw ipam::StoreError(ipam::StoreError::Kind::permanent,
-                               fmt::format("AddressRange {} of the cluster has range {} in store \"etcd\": name that "
-                                           "\"store\" and its \"etcd\" in the network, or use a range of its own",
-                                           range.object, range.place.subnet));
     if (range.store == to_string(ipam::StoreKind::node))
         throw ipam::StoreError(
             ipam::StoreError::Kind::permanent,
@@ -96,21 +86,25 @@ ipam::Config settle(const ipam::Config& config, const RecordedRanges& ranges) {
                                           first->node.empty() ? "" : " by node ", first->node));
 }
 
-/// What another server than that of the network's store has recorded for another store.
+/// Why the network's store, the node's own, must not give from a range.
 std::optional<std::string> find_other_record(const RecordedRanges& ranges, const ipam::Config& config) {
     for (const RecordedRange& range : ranges) {
         if (range.store.empty() || range.is_unreadable() || range.store == to_string(config.store.kind)) continue;
-        const std::string where = range.object.empty() ? "etcd" : fmt::format("AddressRange {}", range.object);
-        return fmt::format("{} of the cluster has range {} in store {}, and the network names \"{}\": name one store "
-                           "for the range, or run `rdmanet ipam migrate --to {} --network FILE`",
-                           where, range.place.subnet, base::quoted(range.store), config.store.kind, config.store.kind);
+        return fmt::format(
+            "AddressRange {} of the cluster has range {} in store {}, and the network names \"{}\": name "
+            "one store for the range, or run `rdmanet ipam migrate --to {} --network FILE`",
+            range.object, range.place.subnet, base::quoted(range.store), config.store.kind, config.store.kind);
     }
     return std::nullopt;
 }
 
-/// Asks once in a boot, and again before it refuses: the range may have moved since.
-void require_not_recorded_at(const RecordingServer& server, const ipam::Config& config, AskCluster ask,
-                             const base::Deadline& deadline) {
+/// A network may name the node's own store, and it or its node a cluster. Asks that once in a boot, and again before it
+/// refuses: the range may have moved since.
+void require_not_in_cluster(const ipam::Config& config, const Node& node, AskCluster ask,
+                            const base::Deadline& deadline) {
+    if (config.ranges.empty() || config.store.other_kubeconfig.empty()) return;
+    if (MovedRanges(node).find(config)) return; // the node's own store knows that it has lost the range, and says more
+    const RecordingServer server(config.store.other_kubeconfig, config.store.limits, node);
     const std::vector<cluster::Place> places = places_of(config);
     const auto known = server.remembered(places);
     if (known && ask != AskCluster::anew && !find_other_record(*known, config)) return;
@@ -120,21 +114,6 @@ void require_not_recorded_at(const RecordingServer& server, const ipam::Config& 
     if (ask != AskCluster::anew) server.remember(ranges);
     if (const auto other = find_other_record(ranges, config))
         throw ipam::StoreError(ipam::StoreError::Kind::permanent, *other);
-}
-
-/// A network may name one store, and its node may know the servers of others. The network's own store obeys its own
-/// server.
-void require_recorded_nowhere_else(const ipam::Config& config, const Node& node, AskCluster ask,
-                                   const base::Deadline& deadline) {
-    if (config.ranges.empty()) return;
-    const ipam::StoreChoice& store = config.store;
-    // The node's own store knows that it has lost the range, and says more.
-    if (store.kind == ipam::StoreKind::node && MovedRanges(node).find(config)) return;
-    if (!store.other_kubeconfig.empty())
-        require_not_recorded_at(RecordingServer::api(store.other_kubeconfig, store.limits, node), config, ask,
-                                deadline);
-    if (!is_in_etcd(config) && !store.etcd.endpoints.empty())
-        require_not_recorded_at(RecordingServer::etcd(store.etcd, store.limits, node), config, ask, deadline);
 }
 
 /// In the node's own store, until somebody moves them.
@@ -161,14 +140,11 @@ ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const 
                           const base::Deadline& deadline) {
     const base::Deadline until = node.clusters->until(deadline.at_most(config.store.limits.add));
     // STATUS comes twice a second, and leaves it to ADD.
-    if (ask != AskCluster::if_unknown) require_recorded_nowhere_else(config, node, ask, until);
-    if (config.store.is_named) return config;
+    if (ask != AskCluster::if_unknown) require_not_in_cluster(config, node, ask, until);
+    if (config.store.open_to.empty()) return config; // nobody has to be asked
     const auto has = find_staying(config, on_node, node, deadline);
-    if (!has && config.store.open_to.empty()) return config; // nobody has to be asked
     const RecordedRanges ranges = find_recorded(config, node, ask, has.has_value(), until).value_or(RecordedRanges{});
-    const bool stays = has && is_unrecorded(ranges);
-    if (!stays && config.store.open_to.empty()) return config;
-    ipam::Config settled = stays ? stay_on_node(config, *has) : settle(config, ranges);
+    ipam::Config settled = has && is_unrecorded(ranges) ? stay_on_node(config, *has) : settle(config, ranges);
     for (const std::string& warning : settled.warnings) node.log.warn(warning);
     return settled;
 }
@@ -176,7 +152,6 @@ ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const 
 ipam::Config settle_store(const ipam::Config& config, const std::optional<state::LeaseStore>& earlier,
                           NodeStore& on_node, const Node& node, const base::Deadline& deadline) {
     if (earlier && !earlier->is_released && earlier->kubeconfig == config.store.kubeconfig) {
-        if (is_in_etcd(config) && earlier->kind == to_string(config.store.kind)) return config;
         for (const auto& [kind, fit] : config.store.open_to)
             if (earlier->kind == to_string(kind))
                 return ipam::settle_store(config, kind, "as in an earlier ADD of this attachment");

@@ -24,8 +24,8 @@ enum class AskCluster : std::uint8_t {
 /// no error here. Throws ipam::StoreError for ranges of different stores, and json::ValueError for what the network's
 /// store has no place for.
 ///
-/// What other servers that the network or its node names have recorded counts, too, but for STATUS: throws
-/// ipam::StoreError if one has recorded another store for a range, or does not answer the first ADD of a boot.
+/// Where the network names the node's own store, what its cluster has recorded counts, too, but for STATUS: throws
+/// ipam::StoreError if that is another store, or if the cluster does not answer the first ADD of a boot.
 ///
 /// Where neither the network nor the cluster says the store, and the node's own store has leases of a range, it is the
 /// node's own, which the warnings say. Then a server that can't be asked is an error.

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kGoodFor{30};
 constexpr std::size_t kLongestKubeconfig = 1 << 20U;
 
 std::string question(const ipam::Config& config, const state::LeaseStore& where) {
-    std::string text = fmt::format("{}\n{}\n{}\n{}\n", where.kind, where.kubeconfig, where.name_space, where.etcd);
+    std::string text = fmt::format("{}\n{}\n{}\n", where.kind, where.kubeconfig, where.name_space);
     for (const ipam::ConfiguredRange& configured : config.ranges) {
         text += fmt::format("{}\n{}\n", configured.space, configured.range.subnet());
         for (const ipam::Interval& interval : configured.range.usable()) {

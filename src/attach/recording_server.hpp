@@ -1,13 +1,12 @@
-// A server of the cluster that has recorded which store gives the addresses of a range: the Kubernetes API, by
-// AddressRange objects, or etcd, by range keys.
+// The API server of a cluster, whose AddressRange objects record which store gives the addresses of a range.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/http/client.hpp>
 #include <rdmanet/ipam/config.hpp>
-#include <rdmanet/state/attachment_record.hpp>
 
 #include <optional>
 #include <string>
@@ -32,8 +31,7 @@ using RecordedRanges = std::vector<RecordedRange>;
 
 class RecordingServer {
 public:
-    static RecordingServer api(const std::string& kubeconfig, const ipam::StoreLimits& limits, const Node& node);
-    static RecordingServer etcd(const ipam::EtcdServers& servers, const ipam::StoreLimits& limits, const Node& node);
+    RecordingServer(std::string kubeconfig, const ipam::StoreLimits& limits, const Node& node);
 
     /// What this node has remembered in this boot; nullopt if it does not know it of all places.
     [[nodiscard]] std::optional<RecordedRanges> remembered(const std::vector<cluster::Place>& places) const;
@@ -43,14 +41,11 @@ public:
     void forget(const std::vector<cluster::Place>& places) const;
 
 private:
-    RecordingServer(state::LeaseStore where, std::string name, const Node& node);
     [[nodiscard]] base::BootMemory memory_of(const cluster::Place& place) const;
-    void ask_api(RecordedRanges& ranges, const base::Deadline& deadline) const;
-    void ask_etcd(RecordedRange& range, const base::Deadline& deadline) const;
 
-    state::LeaseStore where_;
-    std::string name_; // as Clusters::give_up() has it
-    const Node* node_;
+    std::string kubeconfig_;
+    http::Limits limits_;
+    const Node& node_;
 };
 
 } // namespace rdmanet::attach

@@ -10,13 +10,10 @@ std::vector<ipam::Regained> regain_shared(state::AttachmentRecord& record, const
     const state::LeaseStore before = *record.lease_store;
     state::LeaseStore& now = *record.lease_store;
     const auto before_claim = [&](const ipam::Lease& lease) {
+        if (!takes_late_claims(now)) return;
         const state::LeaseStore written = now;
-        if (takes_late_claims(now)) {
-            now.unsettled_until = ipam::system_time().boot + (kRegainTimeout + kLateAnswer).count();
-            note_inheritance(lease, now);
-        } else {
-            now.has_open_claim = !now.etcd.empty();
-        }
+        now.unsettled_until = ipam::system_time().boot + (kRegainTimeout + kLateAnswer).count();
+        note_inheritance(lease, now);
         if (now != written) records.save(record);
     };
     SharedLeases shared(before, node, records, {.before_claim = before_claim});

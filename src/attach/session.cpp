@@ -67,8 +67,8 @@ public:
 private:
     SharedLeases open(const ipam::StoreChoice& choice) {
         if (earlier_) carry_over(*earlier_, where_);
-        // Leases in blocks are claimed on this node alone. Undoing this ADD looks there, however far it has come.
-        if (!can_be_open()) record_.lease_store = where_;
+        // In blocks, undoing this ADD looks however far it has come.
+        if (!takes_late_claims(where_)) record_.lease_store = where_;
         return {where_,
                 session_.node,
                 session_.records,
@@ -77,18 +77,17 @@ private:
                  .block_size = choice.block_size,
                  .requestable = choice.requestable}};
     }
-    [[nodiscard]] bool can_be_open() const { return where_.kind != kBlocks; }
 
     /// False: an earlier claim has noted it.
     bool note() {
         if (has_claimed_) return false;
-        if (can_be_open()) SharedRanges(session_.node).add(where_);
+        if (takes_late_claims(where_)) SharedRanges(session_.node).add(where_);
         has_claimed_ = true;
         record_.lease_store = store_.where();
-        record_.lease_store->has_open_claim = can_be_open();
-        if (takes_late_claims(where_))
-            record_.lease_store->unsettled_until =
-                ipam::system_time().boot + std::chrono::ceil<std::chrono::seconds>(limit_ + kLateAnswer).count();
+        if (!takes_late_claims(where_)) return true;
+        record_.lease_store->has_open_claim = true;
+        record_.lease_store->unsettled_until =
+            ipam::system_time().boot + std::chrono::ceil<std::chrono::seconds>(limit_ + kLateAnswer).count();
         return true;
     }
     void before_claim() {
@@ -120,7 +119,7 @@ private:
         const std::vector<state::ClaimedAddress> noted = std::exchange(record_.lease_store->unsettled, {});
         settle();
         for (const state::ClaimedAddress& claimed : noted) note_claimed(claimed, *record_.lease_store);
-        record_.lease_store->has_open_claim = can_be_open(); // perhaps the fence had no answer either
+        record_.lease_store->has_open_claim = takes_late_claims(where_); // perhaps one had no answer
     }
 
     state::LeaseStore where_;

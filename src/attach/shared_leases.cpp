@@ -2,7 +2,6 @@
 
 #include "block_leases.hpp"
 #include "clusters.hpp"
-#include "etcd_leases.hpp"
 #include "leases.hpp"
 #include "network_store.hpp"
 
@@ -26,7 +25,6 @@ namespace rdmanet::attach {
 namespace {
 
 constexpr const char* kWhereabouts = "whereabouts";
-constexpr const char* kEtcd = "etcd";
 constexpr std::chrono::seconds kSilentFor{60};
 constexpr const char* kNameSpace = "kube-system"; // whereabouts' own, where the kubeconfig names none
 
@@ -67,26 +65,18 @@ std::string node_name_or_none(const std::string& configured) try {
 std::string describe_store(const ipam::StoreChoice& store) {
     std::string chosen = fmt::format("keep leases in store \"{}\", {}", store.kind, store.why);
     if (store.kind == ipam::StoreKind::node) return chosen;
-    if (store.kind == ipam::StoreKind::etcd)
-        return fmt::format("{}, at {}, below {}", chosen, base::join(store.etcd.endpoints), store.etcd.prefix);
     return fmt::format("{}, with kubeconfig {}", chosen, store.kubeconfig);
 }
 
-state::LeaseStore lease_store_at(const ipam::StoreChoice& store) {
-    const bool is_etcd = store.kind == ipam::StoreKind::etcd;
+std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
+    const ipam::StoreChoice& store = config.store;
+    if (store.kind == ipam::StoreKind::node) return std::nullopt;
     state::LeaseStore where{.kind = std::string(to_string(store.kind)),
                             .kubeconfig = store.kubeconfig,
                             .pools = {},
-                            .etcd = is_etcd ? ipam::to_text(store.etcd) : "",
                             .node_name = store.node_name};
     where.connect_timeout = unless_default(store.limits.connect, ipam::StoreLimits().connect);
     where.request_timeout = unless_default(store.limits.request, ipam::StoreLimits().request);
-    return where;
-}
-
-std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
-    if (config.store.kind == ipam::StoreKind::node) return std::nullopt;
-    state::LeaseStore where = lease_store_at(config.store);
     for (const ipam::ConfiguredRange& range : config.ranges)
         where.pools.push_back({.space = range.space, .subnet = range.range.subnet().to_string()});
     if (leaves_out_static_addresses(where)) return where;
@@ -115,7 +105,7 @@ http::Limits limits_of(const state::LeaseStore& store) {
 }
 
 void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now) {
-    if (now && earlier.kind == now->kind && earlier.kubeconfig == now->kubeconfig && earlier.etcd == now->etcd) return;
+    if (now && earlier.kind == now->kind && earlier.kubeconfig == now->kubeconfig) return;
     if (earlier.is_released)
         throw cni::CniError(
             cni::ErrorCode::try_again_later,
@@ -182,15 +172,13 @@ SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, con
         open_whereabouts(std::move(adding));
     else if (where.kind == kBlocks)
         open_blocks(std::move(adding));
-    else if (where.kind == kEtcd)
-        store_ = open_etcd(where_, node_, std::move(adding.before_claim));
     else
         throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                                fmt::format("lease store {}: this version does not know it", base::quoted(where.kind)));
 }
 
 void SharedLeases::give_up(const ipam::StoreError& why) {
-    node_.clusters->give_up(where_.etcd.empty() ? where_.kubeconfig : where_.etcd, why.what());
+    node_.clusters->give_up(where_.kubeconfig, why.what());
 }
 
 kube::Api& SharedLeases::api() {

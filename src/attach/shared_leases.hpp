@@ -27,9 +27,6 @@ namespace rdmanet::attach {
 /// What ADD does with the store of a cluster, and why with that one.
 [[nodiscard]] std::string describe_store(const ipam::StoreChoice& store);
 
-/// How to reach it, without any pool.
-[[nodiscard]] state::LeaseStore lease_store_at(const ipam::StoreChoice& store);
-
 /// For the record of an attachment of this network. nullopt: its leases are in the node's own store.
 [[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config);
 
@@ -53,8 +50,8 @@ void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into);
 /// Whether static addresses are in no store (ipam::claims_static_addresses()).
 [[nodiscard]] bool leaves_out_static_addresses(const state::LeaseStore& store);
 
-/// Whether the server may carry out a claim after its sender has looked what became of it. etcd does not: whoever looks
-/// there ends all claims of before.
+/// Whether the server may carry out a claim after its sender has looked what became of it. Leases in blocks are claimed
+/// on this node alone.
 [[nodiscard]] bool takes_late_claims(const state::LeaseStore& store);
 
 /// Notes that these claims may be carried out within the next minute.

@@ -13,7 +13,7 @@ namespace rdmanet::attach {
 
 /// A pool, as the journal's records name it.
 struct SharedRange {
-    std::string store; // "whereabouts", "etcd"
+    std::string store; // "whereabouts"
     std::string space;
     std::string subnet; // LeasePool::network()
 

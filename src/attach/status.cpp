@@ -80,7 +80,7 @@ void require_room_in_cluster(ipam::Allocator& allocator, const ipam::Config& con
 
 /// STATUS asks no server about blocks: the node's file knows a full range.
 bool asks_server(ipam::StoreKind kind) {
-    return kind == ipam::StoreKind::whereabouts || kind == ipam::StoreKind::etcd;
+    return kind == ipam::StoreKind::whereabouts;
 }
 
 void require_free_addresses(const ipam::Config& config, NodeStore& leases, const Node& node,

@@ -107,7 +107,7 @@ bool is_of_pools(const json::Reader& plugin) {
     if (!ipam || !ipam->is_object()) return false;
     const std::string type = any_text(*ipam, "type");
     const std::string store = any_text(*ipam, "store");
-    return type == "whereabouts" || (type == "rdmanet" && store != "node" && store != "etcd");
+    return type == "whereabouts" || (type == "rdmanet" && store != "node");
 }
 
 std::string scoped_name_in(const json::Reader& metadata) {
@@ -251,7 +251,6 @@ SeenBlock parse_seen_block(const json::Reader& object) {
         seen.block = block.block;
         seen.node = block.node.name;
         seen.node_uid = block.node.uid;
-        seen.machine_id = block.node.machine_id;
         seen.boot_id = block.node.boot_id;
         seen.lease_file = block.lease_file;
         seen.is_released = block.is_released;
@@ -347,14 +346,12 @@ std::set<std::string> Survey::list_networks_with_pools(const base::Deadline& dea
 }
 
 std::vector<SeenNode> Survey::list_nodes(const base::Deadline& deadline) {
-    auto nodes = list_parsed(api_, {.path = "/api/v1/nodes", .page = kWholeNodesInPage}, deadline,
-                             [](const json::Reader& object) -> SeenNode {
-                                 NodeObject node = NodeObject::parse(object);
-                                 return {.name = std::move(node.name),
-                                         .uid = std::move(node.uid),
-                                         .machine_id = std::move(node.machine_id),
-                                         .boot_id = std::move(node.boot_id)};
-                             });
+    auto nodes = list_parsed(
+        api_, {.path = "/api/v1/nodes", .page = kWholeNodesInPage}, deadline,
+        [](const json::Reader& object) -> SeenNode {
+            NodeObject node = NodeObject::parse(object);
+            return {.name = std::move(node.name), .uid = std::move(node.uid), .boot_id = std::move(node.boot_id)};
+        });
     if (!nodes) refuse_unknown_kind("nodes");
     return *std::move(nodes);
 }

@@ -39,15 +39,6 @@ void examine_store_files(const Network& network, const ipam::StoreChoice& store,
                          Findings& found) {
     if (store.kind == ipam::StoreKind::whereabouts || store.kind == ipam::StoreKind::blocks)
         examine_kubeconfig(network, store.kubeconfig, context, found);
-    if (store.kind != ipam::StoreKind::etcd) return;
-    struct File {
-        std::string_view what;
-        const std::string& path;
-    };
-    for (const File& file :
-         {File{"CA of etcd", store.etcd.ca}, File{"client certificate for etcd", store.etcd.certificate},
-          File{"key for etcd", store.etcd.key}, File{"password file of etcd", store.etcd.password_file}})
-        if (!file.path.empty()) (void)require_file(network, file.what, file.path, context, found);
 }
 
 } // namespace rdmanet::doctor

@@ -1,4 +1,4 @@
-// The files by which a network's addresses are reached: kubeconfigs, and certificates for etcd.
+// The kubeconfig by which a network's addresses are reached.
 #pragma once
 
 #include "network_lint.hpp"

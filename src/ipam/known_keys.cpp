@@ -11,14 +11,10 @@ using json::KnownKey;
 
 // test/e2e/readme_test.cpp compares this list with a table of docs/configuration.md.
 constexpr KnownKey kUsed[] = {
-    {"type"},        {"range"},           {"range_start"},
-    {"range_end"},   {"exclude"},         {"ipRanges"},
-    {"gateway"},     {"routes"},          {"dns"},
-    {"addresses"},   {"network_name"},    {"enable_overlapping_ranges"},
-    {"enable_l3"},   {"exclude_gateway"}, {"cooldown"},
-    {"store"},       {"kubernetes"},      {"configuration_path"},
-    {"etcd"},        {"nodeName"},        {"blockSize"},
-    {"requestable"}, {"$comment"},
+    {"type"},      {"range"},           {"range_start"}, {"range_end"}, {"exclude"},      {"ipRanges"},
+    {"gateway"},   {"routes"},          {"dns"},         {"addresses"}, {"network_name"}, {"enable_overlapping_ranges"},
+    {"enable_l3"}, {"exclude_gateway"}, {"cooldown"},    {"store"},     {"kubernetes"},   {"configuration_path"},
+    {"nodeName"},  {"blockSize"},       {"requestable"}, {"$comment"},
 };
 constexpr KnownKey kRangeKeys[] = {
     {"range"}, {"range_start"}, {"range_end"}, {"exclude"}, {"gateway"}, {"enable_l3"}, {"$comment"},
@@ -43,14 +39,11 @@ constexpr KnownKey kMeaningless[] = {
     {"name"},
 };
 
-// Keys of whereabouts that are an error if they have a value.
-constexpr KnownKey kRefused[] = {{"node_slice_size"}};
+// Keys of whereabouts and of earlier versions that are an error.
+constexpr KnownKey kRefused[] = {{"node_slice_size"}, {"etcd"}};
 
 constexpr KnownKey kKubernetesKeys[] = {{"kubeconfig"},       {"k8s_api_root"}, {"connectTimeoutMs"},
                                         {"requestTimeoutMs"}, {"addTimeoutMs"}, {"$comment"}};
-constexpr KnownKey kEtcdKeys[] = {{"endpoints"},        {"ca"},           {"cert"},    {"key"},
-                                  {"username"},         {"passwordFile"}, {"prefix"},  {"connectTimeoutMs"},
-                                  {"requestTimeoutMs"}, {"addTimeoutMs"}, {"$comment"}};
 
 // Of another store than the one that the network names.
 constexpr std::string_view kOnNode = "ignored, because \"store\" is \"node\": remove one of the two";
@@ -83,12 +76,8 @@ void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span
 void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings) {
     const std::span<const KnownKey> idle = is_on_node(ipam) ? kIdleOnNode : std::span<const KnownKey>{};
     json::warn_of_keys(ipam, {idle, kUsed, kRefused, kMeaningless, kKeysOfOldEtcd}, warnings);
-    const auto warn_of_members = [&](std::string_view key, std::span<const KnownKey> known) {
-        const auto object = ipam.find(key);
-        if (object && object->is_object()) json::warn_of_keys(*object, {known}, warnings);
-    };
-    warn_of_members("kubernetes", kKubernetesKeys);
-    warn_of_members("etcd", kEtcdKeys);
+    if (const auto kubernetes = ipam.find("kubernetes"); kubernetes && kubernetes->is_object())
+        json::warn_of_keys(*kubernetes, {kKubernetesKeys}, warnings);
     warn_of_elements(ipam, "ipRanges", kRangeKeys, warnings);
     warn_of_elements(ipam, "routes", kRouteKeys, warnings);
     warn_of_elements(ipam, "addresses", kAddressKeys, warnings);

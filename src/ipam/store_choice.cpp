@@ -31,17 +31,28 @@ const Range& smallest_of(const std::vector<ConfiguredRange>& ranges) {
     return smallest->range;
 }
 
-StoreKind kind_of(const StoreKeys::Value& store) {
-    for (const StoreKind kind : {StoreKind::node, StoreKind::whereabouts, StoreKind::blocks, StoreKind::etcd})
-        if (store.text == to_string(kind)) return kind;
-    throw json::ValueError(
-        store.where,
-        fmt::format("expected \"node\", \"whereabouts\", \"blocks\" or \"etcd\", found {}", base::quoted(store.text)));
+/// Earlier versions had it. Without its keys, the network would have its addresses from another store unasked.
+[[noreturn]] void refuse_etcd(const std::string& where) {
+    throw json::ValueError(where,
+                           "this version has no store \"etcd\": remove \"etcd\", and set \"store\" to \"node\", or "
+                           "remove \"store\" as well, so that pools or blocks of the cluster have the addresses");
 }
 
-std::string by_key(std::string_view key, const StoreKeys::Value& value) {
-    if (value.file.empty()) return fmt::format("chosen by \"{}\" of the network", key);
-    return fmt::format("chosen by \"{}\" in the node's file {}", key, value.file);
+void require_no_etcd(const json::Reader& ipam) {
+    if (const auto etcd = ipam.find("etcd")) refuse_etcd(etcd->path());
+}
+
+StoreKind kind_of(const StoreKeys::Value& store) {
+    for (const StoreKind kind : {StoreKind::node, StoreKind::whereabouts, StoreKind::blocks})
+        if (store.text == to_string(kind)) return kind;
+    if (store.text == "etcd") refuse_etcd(store.where);
+    throw json::ValueError(store.where, fmt::format("expected \"node\", \"whereabouts\" or \"blocks\", found {}",
+                                                    base::quoted(store.text)));
+}
+
+std::string by_key(const StoreKeys::Value& store) {
+    if (store.file.empty()) return "chosen by \"store\" of the network";
+    return fmt::format("chosen by \"store\" in the node's file {}", store.file);
 }
 
 /// The store of a network that has a cluster and does not say which one. Networks that use parts of one subnet may get
@@ -53,17 +64,12 @@ StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<Config
     return {.kind = is_large ? StoreKind::blocks : StoreKind::whereabouts,
             .why = fmt::format("chosen by size (range {} has {} {} usable addresses, and {} is set)", smallest,
                                is_large ? "more than" : "at most", kMostInOnePool, kubernetes.where),
-            .is_named = false,
             .open_to = {{StoreKind::whereabouts, {}}, {StoreKind::blocks, {}}}};
 }
 
 StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std::vector<ConfiguredRange>& ranges) {
-    if (keys.store) return {.kind = kind_of(*keys.store), .why = by_key("store", *keys.store)};
-    if (keys.kubernetes && keys.etcd)
-        throw json::ValueError(keys.etcd->where, fmt::format("{} is set as well: set \"store\" to \"whereabouts\" or "
-                                                             "\"etcd\", or remove one of the two",
-                                                             keys.kubernetes->where));
-    if (keys.etcd) return {.kind = StoreKind::etcd, .why = by_key("etcd", *keys.etcd), .is_named = false};
+    if (keys.store) return {.kind = kind_of(*keys.store), .why = by_key(*keys.store)};
+    if (keys.etcd) refuse_etcd(keys.etcd->where);
     if (keys.kubernetes) return by_size(*keys.kubernetes, ranges);
     for (const std::string_view key : kEtcdBefore06)
         if (const auto old = find_text(ipam, key))
@@ -91,27 +97,6 @@ void warn_of_borrowed_kubeconfig(Config& config) {
         config.warnings.push_back(fmt::format("kubeconfig {} belongs to whereabouts, and removing whereabouts ends its "
                                               "token: give rdmanet a ServiceAccount and a kubeconfig of its own",
                                               config.store.kubeconfig));
-}
-
-void require_servers(const StoreKeys& keys, StoreChoice& choice) {
-    if (!keys.etcd)
-        throw json::ValueError(keys.store->where,
-                               fmt::format("store \"etcd\" needs \"etcd\": {{\"endpoints\": [...]}}, here or in {}: it "
-                                           "says how the node reaches etcd",
-                                           kNodeFile));
-    if (keys.node_name) choice.node_name = keys.node_name->text;
-}
-
-// etcd takes 128 operations in a transaction (--max-txn-ops), and each address is up to four.
-constexpr std::size_t kMostInOneTransaction = 32;
-
-void require_few_addresses(const json::Reader& ipam, const Config& config) {
-    const std::size_t count = config.ranges.size() + config.addresses.size();
-    if (count > kMostInOneTransaction)
-        throw json::ValueError(ipam.path(),
-                               fmt::format("expected up to {} ranges and addresses in store \"etcd\", found "
-                                           "{}: use fewer",
-                                           kMostInOneTransaction, count));
 }
 
 // Of "::1" and of "::/64" whereabouts makes names that begin with '-', which the API server refuses.
@@ -151,19 +136,12 @@ void require_node_name(const StoreKeys& keys) {
                                            base::quoted(keys.node_name->text)));
 }
 
-/// The objects of one have no place for the time, and in the other the next pod gets another address anyway.
-void warn_of_cooldown(const json::Reader& ipam, const Config& config, StoreKind kind,
-                      std::vector<std::string>& warnings) {
+void warn_of_cooldown(const json::Reader& ipam, const Config& config, std::vector<std::string>& warnings) {
     const auto cooldown = ipam.find("cooldown");
     if (!cooldown || config.cooldown.count() == 0) return;
-    if (kind == StoreKind::whereabouts)
-        warnings.push_back(
-            fmt::format("{}: only the node that released an address waits for it, because store "
-                        "\"whereabouts\" has no place for the time: remove the key, unless that is enough",
-                        cooldown->path()));
-    else
-        warnings.push_back(
-            fmt::format("{}: ignored, because store \"{}\" has no place for it: remove it", cooldown->path(), kind));
+    warnings.push_back(fmt::format("{}: only the node that released an address waits for it, because store "
+                                   "\"whereabouts\" has no place for the time: remove the key, unless that is enough",
+                                   cooldown->path()));
 }
 
 /// In the node's file they are for those networks that use blocks.
@@ -243,7 +221,7 @@ void require_fit(StoreKind kind, const json::Reader& ipam, const Config& config,
     if (kind == StoreKind::blocks) return require_blocks(ipam, config);
     warn_of_static_addresses(ipam, config, warnings);
     require_different_pools(ipam, config);
-    warn_of_cooldown(ipam, config, kind, warnings);
+    warn_of_cooldown(ipam, config, warnings);
     warn_of_keys_of_blocks(ipam, kind, warnings);
 }
 
@@ -274,32 +252,23 @@ std::string_view to_string(StoreKind kind) {
     case StoreKind::node: break;
     case StoreKind::whereabouts: return "whereabouts";
     case StoreKind::blocks: return "blocks";
-    case StoreKind::etcd: return "etcd";
     }
     return "node";
 }
 
 void choose_store(const json::Reader& ipam, const std::string& root, Config& config) {
     require_no_slices(ipam);
+    require_no_etcd(ipam);
     const StoreKeys keys = read_store_keys(ipam, root);
     config.store = choice_of(keys, ipam, config.ranges);
-    if (keys.etcd) config.store.etcd = keys.servers;
     require_no_slices(keys, config.store.kind);
-    const bool is_in_api = config.store.kind == StoreKind::whereabouts || config.store.kind == StoreKind::blocks;
-    if (keys.kubeconfig && !is_in_api) config.store.other_kubeconfig = keys.kubeconfig->text;
     if (config.store.kind == StoreKind::node) {
+        if (keys.kubeconfig) config.store.other_kubeconfig = keys.kubeconfig->text;
         if (keys.kubernetes && !keys.store && !keys.kubeconfig) require_kubeconfig(keys, config.store);
         if (!ipam.find("store")) warn_of_keys_of_blocks(ipam, StoreKind::node, config.warnings); // else they are idle
         return;
     }
-    set_limits(config.store.kind == StoreKind::etcd ? keys.of_etcd : keys.of_kubernetes, config.store.limits);
-    if (config.store.kind == StoreKind::etcd) {
-        warn_of_cooldown(ipam, config, StoreKind::etcd, config.warnings);
-        warn_of_keys_of_blocks(ipam, StoreKind::etcd, config.warnings);
-        require_servers(keys, config.store);
-        require_few_addresses(ipam, config);
-        return;
-    }
+    set_limits(keys.of_kubernetes, config.store.limits);
     require_kubeconfig(keys, config.store);
     warn_of_borrowed_kubeconfig(config);
     require_node_name(keys);

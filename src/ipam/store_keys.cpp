@@ -37,21 +37,6 @@ StoreKeys::Limits limits_in(const json::Reader& object) {
             .add = find_duration(object, "addTimeoutMs", 1000, 90'000)};
 }
 
-void read_etcd(const json::Reader& object, EtcdSource source, StoreKeys& keys) {
-    const auto etcd = object.find("etcd");
-    if (!etcd) return;
-    keys.etcd = StoreKeys::Value{.text = {}, .where = etcd->path()};
-    keys.servers = parse_etcd(*etcd, source);
-    keys.of_etcd = limits_in(*etcd);
-}
-
-void expect_name(const json::Reader& object) {
-    constexpr std::size_t kLongestName = 253; // of a node (RFC 1123)
-    const auto name = find_text(object, "nodeName");
-    if (name && (name->string().size() > kLongestName || !base::is_printable_utf8(name->string())))
-        throw name->unexpected(fmt::format("up to {} bytes without control characters", kLongestName));
-}
-
 unsigned parse_block_size(const json::Reader& at) {
     const auto size = static_cast<unsigned>(at.integer(1, kMostBlockSize));
     if (!std::has_single_bit(size)) throw at.unexpected("a power of two");
@@ -69,12 +54,10 @@ std::vector<base::IpPrefix> parse_requestable(const json::Reader& member) {
     return prefixes;
 }
 
-StoreKeys keys_in(const json::Reader& object, EtcdSource source) {
+StoreKeys keys_in(const json::Reader& object) {
     StoreKeys keys;
     keys.store = find_value(object, "store");
-    expect_name(object);
     keys.node_name = find_value(object, "nodeName");
-    read_etcd(object, source, keys);
     if (const auto size = object.find("blockSize")) keys.block_size = parse_block_size(*size);
     if (const auto requestable = object.find("requestable")) keys.requestable = parse_requestable(*requestable);
     const auto kubernetes = object.find("kubernetes");
@@ -91,16 +74,17 @@ StoreKeys keys_in(const json::Reader& object, EtcdSource source) {
 /// The content of a file is never shown: whoever writes networks must not read the node's files by it.
 StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
     const json::Document document = json::Document::parse(text);
-    StoreKeys keys = keys_in(document.root(), EtcdSource::node);
+    StoreKeys keys = keys_in(document.root());
     keys.slices = find_value(document.root(), "node_slice_size");
-    for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.etcd, &keys.node_name, &keys.slices})
+    if (const auto etcd = document.root().find("etcd")) keys.etcd = StoreKeys::Value{.text = {}, .where = etcd->path()};
+    for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.node_name, &keys.slices, &keys.etcd})
         if (*value) {
             (*value)->where = fmt::format("{}: {}", file, (*value)->where);
             (*value)->file = file;
         }
     return keys;
 } catch (const json::ParseError&) {
-    throw json::ValueError(file, "it is not JSON: expected an object with \"store\", \"kubernetes\" or \"etcd\"");
+    throw json::ValueError(file, "it is not JSON: expected an object with \"store\" or \"kubernetes\"");
 } catch (const json::ValueError& error) {
     throw json::ValueError(fmt::format("{}: {}", file, error.path()),
                            "it cannot be used: expected what a network has there in \"ipam\"");
@@ -117,11 +101,7 @@ StoreKeys keys_of_file(const json::Reader& ipam, const std::string& root) {
         throw json::ValueError(named ? named->path() : file,
                                fmt::format("it cannot be read ({}): name a file, or remove the key", error.what()));
     }
-    if (text) {
-        StoreKeys keys = keys_in_text(*text, file);
-        if (keys.etcd) expect_encrypted_password(keys.servers, keys.etcd->where);
-        return keys;
-    }
+    if (text) return keys_in_text(*text, file);
     if (named)
         throw json::ValueError(named->path(),
                                fmt::format("this node has no file {}: write it, or remove the key", file));
@@ -135,13 +115,12 @@ NodeFile read_node_file() {
     StoreKeys keys = keys_of_file(nothing.root(), {});
     NodeFile file;
     if (keys.kubeconfig) file.kubeconfig = keys.kubeconfig->text;
-    if (keys.etcd) file.etcd = std::move(keys.servers);
     if (keys.node_name) file.node_name = keys.node_name->text;
     return file;
 }
 
 StoreKeys read_store_keys(const json::Reader& ipam, const std::string& root) {
-    StoreKeys keys = keys_in(ipam, EtcdSource::network);
+    StoreKeys keys = keys_in(ipam);
     StoreKeys of_file = keys_of_file(ipam, root);
     if (!keys.store) keys.store = std::move(of_file.store);
     if (!keys.kubernetes) keys.kubernetes = std::move(of_file.kubernetes);
@@ -149,12 +128,8 @@ StoreKeys read_store_keys(const json::Reader& ipam, const std::string& root) {
     for (const auto limit : {&StoreKeys::Limits::connect, &StoreKeys::Limits::request, &StoreKeys::Limits::add})
         if (!(keys.of_kubernetes.*limit)) keys.of_kubernetes.*limit = of_file.of_kubernetes.*limit;
     if (!keys.node_name) keys.node_name = std::move(of_file.node_name);
-    if (!keys.etcd) { // one object: endpoints of the network and passwords of the node do not mix
-        keys.etcd = std::move(of_file.etcd);
-        keys.servers = std::move(of_file.servers);
-        keys.of_etcd = of_file.of_etcd;
-    }
     keys.slices = std::move(of_file.slices);
+    keys.etcd = std::move(of_file.etcd);
     if (!keys.block_size) keys.block_size = of_file.block_size;
     if (!keys.requestable) keys.requestable = std::move(of_file.requestable);
     return keys;

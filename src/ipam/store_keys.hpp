@@ -3,7 +3,6 @@
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
-#include <rdmanet/ipam/etcd_servers.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <chrono>
@@ -23,18 +22,16 @@ struct StoreKeys {
     std::optional<Value> store;
     std::optional<Value> kubernetes; // that there is such an object; no text
     std::optional<Value> kubeconfig;
-    std::optional<Value> etcd; // that there is such an object; no text
-    EtcdServers servers;       // what is in it
-    /// Of one of the two objects, as far as it has them.
+    /// As far as that object has them.
     struct Limits {
         std::optional<std::chrono::milliseconds> connect{};
         std::optional<std::chrono::milliseconds> request{};
         std::optional<std::chrono::milliseconds> add{};
     };
     Limits of_kubernetes;
-    Limits of_etcd;
     std::optional<Value> node_name;
     std::optional<Value> slices; // node_slice_size of the file
+    std::optional<Value> etcd;   // the same, of earlier versions
     std::optional<unsigned> block_size;
     std::optional<std::vector<base::IpPrefix>> requestable;
 };

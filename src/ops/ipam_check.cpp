@@ -41,7 +41,7 @@ bool is_cleared_by_pod(const IpamFault& fault, IpamClients& clients) try {
 }
 
 std::size_t count_leases(const IpamSurvey& survey) {
-    std::size_t count = survey.etcd.size();
+    std::size_t count = 0;
     for (const cluster::SeenPool& pool : survey.pools) count += pool.records.size();
     if (survey.node) count += survey.node->own.size() + survey.node->in_blocks.size();
     return count;

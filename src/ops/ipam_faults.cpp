@@ -13,7 +13,6 @@ namespace {
 
 using base::IpAddress;
 using cluster::SeenBlock;
-using cluster::SeenEtcdLease;
 using cluster::SeenPod;
 using cluster::SeenPool;
 using cluster::SeenRecord;
@@ -53,7 +52,6 @@ public:
         for (const cluster::SeenRange& range : survey_.ranges)
             if (!range.trouble.empty()) add(Wrong::unreadable, about(range), range.trouble);
         for (const SeenBlock& block : survey_.blocks) look_at(block);
-        for (const SeenEtcdLease& lease : survey_.etcd) look_at(lease);
         for (const attach::LeaseHolder& holder : survey_.holders)
             if (holder.pod == ipam::Liveness::dead && !holder.owes)
                 add(Wrong::stale, holder.what, "its pod is dead: run `rdmanet gc`");
@@ -156,20 +154,6 @@ private:
                             base::quoted(block.node), block.node));
     }
 
-    void look_at(const SeenEtcdLease& seen) {
-        if (seen.held) return;
-        if (!seen.lease)
-            return add(Wrong::unreadable, about(seen),
-                       "rdmanet has not written its value: find out who did, and remove the key");
-        // Where pods are of another cluster than this node, or of none, nothing follows.
-        const auto is_its_node = [&](const cluster::SeenNode& node) { return node.machine_id == seen.machine_id; };
-        if (!survey_.nodes || std::none_of(survey_.nodes->begin(), survey_.nodes->end(), is_its_node)) return;
-        const ipam::Owner& owner = seen.lease->owner;
-        const std::string pod = base::scoped_name(owner.pod_namespace, owner.pod_name);
-        if (const std::string why = why_stale(pod, owner.key.container_id, owner.key.ifname); !why.empty())
-            add(Wrong::stale, about(seen), why, pod);
-    }
-
     /// Blocks that this node gives addresses from.
     void look_at_own_blocks() {
         if (!survey_.node || !survey_.troubles.empty()) return;
@@ -239,8 +223,7 @@ private:
         return is_of_others ? nullptr : found;
     }
 
-    /// A range that blocks or etcd have keeps its pool. What a block has in use, its node knows, and a survey may be
-    /// without etcd.
+    /// A range that blocks or a node have keeps its pool. What they have in use, the node knows.
     [[nodiscard]] bool may_be_in_other_store(const SeenPool& pool, const IpAddress& address) const {
         const auto is_in_block = [&](const SeenBlock& block) {
             return block.block && block.block->contains(address) && !block.is_released && may_have(block.space, pool);
@@ -294,13 +277,6 @@ std::string about(const cluster::SeenRange& range) {
 
 std::string about(const SeenBlock& block) {
     return fmt::format("AddressBlock {}", block.name);
-}
-
-std::string about(const SeenEtcdLease& lease) {
-    if (!lease.lease) return fmt::format("etcd's key {}", base::quoted(lease.key));
-    const std::string& space = lease.lease->space;
-    return fmt::format("{} in etcd{}", lease.lease->address.address(),
-                       space.empty() ? std::string() : fmt::format(", space {}", base::quoted(space)));
 }
 
 std::vector<IpamFault> find_faults(const IpamSurvey& survey) {

@@ -33,10 +33,6 @@ public:
     std::vector<Releasable> run() {
         add_reservations();
         add_records();
-        if (target_.node.empty())
-            add_etcd();
-        else if (clients_.has_etcd())
-            add_etcd_nodes();
         add_node();
         if (!target_.node.empty()) add_blocks();
         return std::exchange(found_, {});
@@ -144,49 +140,6 @@ private:
                              return cluster::Survey(clients.kube()).remove(pool, record, release_deadline());
                          }});
             }
-    }
-
-    void add_etcd() {
-        for (const cluster::SeenEtcdLease& seen : survey_.etcd) {
-            if (!seen.lease) continue;
-            const ipam::Owner& owner = seen.lease->owner;
-            const std::string pod = base::scoped_name(owner.pod_namespace, owner.pod_name);
-            if (!is_meant(seen.lease->address.address(), pod, seen.node)) continue;
-            found_.push_back(
-                {.what =
-                     fmt::format("{}: {}, node {}", about(seen),
-                                 holder_text(pod, owner.key.container_id, owner.key.ifname), base::quoted(seen.node)),
-                 .why_kept = [this, &owner] { return why_held(user_of(owner)); },
-                 .release = [&clients = clients_, &seen] { return clients.etcd().remove(seen, release_deadline()); }});
-        }
-    }
-
-    /// A node of etcd goes as a whole: what it claims meanwhile has no effect then.
-    void add_etcd_nodes() {
-        for (const cluster::EtcdNodeState& node : clients_.etcd_nodes().list(survey_deadline()))
-            if (node.name == target_.node && !(node.leases.empty() && node.boot_id.empty()))
-                found_.push_back({.what = fmt::format("{} of node {} in etcd, machine id {}",
-                                                      base::counted(node.leases.size(), "lease", "leases"),
-                                                      base::quoted(node.name), node.machine_id),
-                                  .why_kept = [this, node] { return why_kept(node); },
-                                  .release =
-                                      [&clients = clients_, machine_id = node.machine_id, name = node.name] {
-                                          clients.etcd_nodes().release(
-                                              machine_id, name, [](const ipam::Lease&) {}, survey_deadline());
-                                          return true;
-                                      }});
-    }
-
-    [[nodiscard]] std::string why_kept(const cluster::EtcdNodeState& node) const {
-        for (const ipam::Lease& lease : node.leases)
-            if (const std::string why = why_held(user_of(lease.owner)); !why.empty())
-                return fmt::format("{}: {}", lease.address.address(), why);
-        if (!clients_.has_kube() || node.boot_id.empty()) return {};
-        for (const cluster::SeenNode& each : list_nodes())
-            if (each.boot_id == node.boot_id)
-                return fmt::format("Node {} exists: if the machine is off for good, delete the Node object first",
-                                   base::quoted(each.name));
-        return {};
     }
 
     [[nodiscard]] std::vector<cluster::SeenNode> list_nodes() const {

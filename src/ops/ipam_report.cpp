@@ -32,7 +32,6 @@ public:
         add_pools();
         for (const cluster::SeenRange& range : survey_.ranges) add_range(range);
         for (const cluster::SeenBlock& block : survey_.blocks) add_block(block);
-        for (const cluster::SeenEtcdLease& lease : survey_.etcd) add_etcd(lease);
         report_.troubles = survey_.troubles;
         report_.unknown = survey_.unknown;
         report_.notes = find_notes(survey_);
@@ -161,21 +160,6 @@ private:
                                   .in_use = block.in_use,
                                   .in_use_at = block.in_use_at,
                                   .marks = std::move(marks)});
-    }
-
-    void add_etcd(const cluster::SeenEtcdLease& seen) {
-        if (seen.lease) return add_lease("etcd", *seen.lease, seen.node, marks_of(about(seen)));
-        const auto& held = seen.held;
-        report_.leases.push_back(
-            {.store = "etcd",
-             .space = held ? held->space : std::string(),
-             .address = held ? held->address.to_string() : fmt::format("key {}", base::quoted(seen.key)),
-             .network = {},
-             .pod = {},
-             .container_id = {},
-             .ifname = {},
-             .node = {},
-             .marks = held ? std::vector{fmt::format("held by {}", held->holder)} : marks_of(about(seen))});
     }
 
     const IpamSurvey& survey_;

@@ -5,7 +5,6 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/etcd_access.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
@@ -31,10 +30,6 @@ std::string own_name(const LeasePlaces& places) {
     }
 }
 
-etcd::Client connect_to_etcd(const ipam::EtcdServers& servers) {
-    return {cluster::read_etcd_access(servers), etcd::Memory(), kLongAnswers};
-}
-
 class Surveyor {
 public:
     Surveyor(const LeasePlaces& places, IpamClients& clients) : places_(places), clients_(clients) {}
@@ -46,7 +41,6 @@ public:
             attempt("the pools of store \"whereabouts\"", [&] { read_pools(); });
             attempt("the blocks of store \"blocks\"", [&] { read_blocks(); });
         }
-        if (clients_.has_etcd()) attempt("store \"etcd\"", [&] { read_etcd(); });
         if (clients_.has_kube() && survey_.troubles.empty()) {
             attempt_to_know("which leases are stale", [&] { survey_.pods = survey().list_pods(deadline_); });
             attempt_to_know("which addresses pods have",
@@ -118,14 +112,6 @@ private:
                       [&](const auto& block) { return block.block && !places_.includes(block.space, *block.block); });
     }
 
-    void read_etcd() {
-        survey_.etcd = clients_.etcd().list(deadline_);
-        std::erase_if(survey_.etcd, [&](const auto& seen) {
-            if (seen.held) return !places_.includes(seen.held->space, seen.held->address);
-            return seen.lease && !places_.includes(seen.lease->space, seen.lease->address.address());
-        });
-    }
-
     const LeasePlaces& places_;
     IpamClients& clients_;
     base::Deadline deadline_ = survey_deadline();
@@ -159,21 +145,6 @@ kube::Api& IpamClients::kube() {
     for (const std::string& warning : access.warnings) log.warn(warning);
     kube_ = std::make_unique<kube::Api>(std::move(access), kLongAnswers);
     return *kube_;
-}
-
-cluster::EtcdSurvey& IpamClients::etcd() {
-    if (!etcd_) etcd_ = std::make_unique<cluster::EtcdSurvey>(connect_to_etcd(*places_.etcd), places_.etcd->prefix);
-    return *etcd_;
-}
-
-std::unique_ptr<cluster::OutsideStore> IpamClients::make_etcd_outside() {
-    return cluster::make_etcd_outside(connect_to_etcd(*places_.etcd), places_.etcd->prefix);
-}
-
-cluster::EtcdNodes& IpamClients::etcd_nodes() {
-    if (!etcd_nodes_)
-        etcd_nodes_ = std::make_unique<cluster::EtcdNodes>(connect_to_etcd(*places_.etcd), places_.etcd->prefix);
-    return *etcd_nodes_;
 }
 
 base::Deadline survey_deadline() {

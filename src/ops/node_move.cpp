@@ -33,10 +33,6 @@ std::vector<std::string> others_in(const IpamSurvey& survey) {
     for (const cluster::SeenBlock& block : survey.blocks)
         if (!survey.node || block.lease_file != survey.node->block_file)
             others.push_back(fmt::format("AddressBlock {} belongs to node {}", block.name, base::quoted(block.node)));
-    for (const cluster::SeenEtcdLease& seen : survey.etcd)
-        if (seen.lease && !is_here(seen.lease->owner.key.container_id, seen.lease->owner.key.ifname))
-            others.push_back(
-                fmt::format("etcd has {} for {}", seen.lease->address.address(), seen.lease->owner.to_string()));
     return others;
 }
 
@@ -62,18 +58,7 @@ void NodeMove::require_possible() {
         return;
     }
     if (!node_) throw base::Error("leases come into the store of a node on that node: run the command there, as root");
-    require_sight();
     require_no_others();
-}
-
-/// An etcd that is not asked would go on giving what this node takes out of it.
-void NodeMove::require_sight() {
-    const auto other = attach::find_in_other_etcd(*places_.network, places_.etcd, *node_);
-    if (!other) return;
-    throw base::Error(fmt::format("{} has addresses in the etcd at {}, below {}: name that one in \"etcd\" of the "
-                                  "network or of {}",
-                                  other->what, base::join(other->servers.endpoints), other->servers.prefix,
-                                  ipam::kNodeFile));
 }
 
 /// The node's own store would give their addresses again.

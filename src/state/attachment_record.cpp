@@ -92,7 +92,6 @@ void write_lease_store(json::Writer& writer, const LeaseStore& store) {
     }
     writer.end_array();
     if (!store.name_space.empty()) writer.member("namespace", store.name_space);
-    if (!store.etcd.empty()) writer.key("etcd").raw(store.etcd);
     if (!store.node_name.empty()) writer.member("nodeName", store.node_name);
     if (store.connect_timeout) writer.member("connectTimeoutMs", *store.connect_timeout);
     if (store.request_timeout) writer.member("requestTimeoutMs", *store.request_timeout);
@@ -117,7 +116,6 @@ LeaseStore parse_lease_store(const json::Reader& store) {
         if (const auto uid = pool.find("uid")) parsed.pools.back().uid = uid->string();
     }
     if (const auto name_space = store.find("namespace")) parsed.name_space = name_space->string();
-    if (const auto etcd = store.find("etcd")) parsed.etcd = etcd->to_text();
     if (const auto node_name = store.find("nodeName")) parsed.node_name = node_name->string();
     if (const auto timeout = store.find("connectTimeoutMs"))
         parsed.connect_timeout = static_cast<std::uint32_t>(timeout->integer(0, UINT32_MAX));

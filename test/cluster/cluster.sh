@@ -10,7 +10,7 @@
 #                                            set to it, and stops them
 #   test/cluster/cluster.sh try COMMAND...   the same; where no server can be had, COMMAND runs without it and skips what needs it
 #
-# Everything for a person, until the shell ends: test/cluster/cluster.sh run test/cluster/etcd.sh run bash
+# For a person, until the shell ends: test/cluster/cluster.sh run bash
 #
 # The API server and whereabouts are built from their own Go modules (servers/go.mod), with one set of libraries, so that
 # whereabouts costs little. They are kept in RDMANET_CLUSTER_CACHE, by default ~/.cache/rdmanet, so that a clean build of
@@ -24,9 +24,58 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 examples=$here/../../conf-examples
 cache=${RDMANET_CLUSTER_CACHE:-${XDG_CACHE_HOME:-$(echo ~/.cache)}/rdmanet} # tests have no HOME
 
-name=cluster variable=RDMANET_CLUSTER
-# shellcheck source=test/cluster/servers.sh
-. "$here/servers.sh"
+fail() {
+	printf 'cluster: %s\n' "$*" >&2
+	exit 125
+}
+
+# free_ports NUMBER: ports of 127.0.0.1 that nobody listens on, one a line.
+free_ports() {
+	local ports=() candidate
+	while ((${#ports[@]} < $1)); do
+		candidate=$((20000 + RANDOM % 12000))
+		! (exec 3<>"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null || continue
+		[[ " ${ports[*]} " == *" $candidate "* ]] || ports+=("$candidate")
+	done
+	printf '%s\n' "${ports[@]}"
+}
+
+# certificate FILE SUBJECT [EXTENSION]: FILE.key and FILE.crt, signed by ca.key of the same directory.
+certificate() {
+	local ca
+	ca=$(dirname "$1")/ca
+	openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"
+	openssl req -new -key "$1.key" -subj "$2" |
+		openssl x509 -req -CA "$ca.crt" -CAkey "$ca.key" -CAcreateserial -days 3650 -out "$1.crt" \
+			-extfile <(echo "${3-}") 2>/dev/null
+}
+
+# authority FILE SUBJECT: FILE.key and FILE.crt, which sign others.
+authority() {
+	openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"
+	openssl req -x509 -new -key "$1.key" -days 3650 -subj "$2" -out "$1.crt"
+}
+
+# is_running DIR NAME: a file that was left behind may name a process of somebody else. Ours work in DIR.
+is_running() {
+	local pid
+	pid=$(cat "$1/$2.pid" 2>/dev/null) && [[ $pid == +([0-9]) && /proc/$pid/cwd -ef $1 ]]
+}
+
+# end DIR NAME: a process that is stopped (SIGSTOP) ends only when it goes on; one that does not end in time is killed.
+end() {
+	local pid i
+	if is_running "$1" "$2"; then
+		pid=$(cat "$1/$2.pid")
+		kill "$pid" && kill -CONT "$pid" || true
+		for ((i = 0; i < 300; i++)); do
+			is_running "$1" "$2" || break
+			sleep 0.1
+		done
+		! is_running "$1" "$2" || kill -KILL "$pid"
+	fi
+	rm -f "$1/$2.pid"
+}
 
 go_program() {
 	local go
@@ -217,7 +266,7 @@ start() {
 	chmod 700 "$dir/etcd"
 	cd "$dir"
 	[[ -e pki/server.crt ]] || make_keys
-	[[ -e ports ]] || free_ports 3 127.0.0.1 >ports
+	[[ -e ports ]] || free_ports 3 >ports
 	mapfile -t ports <ports
 	port=${ports[0]} etcd_port=${ports[1]}
 	start_etcd "$etcd" "${ports[2]}"
@@ -242,6 +291,16 @@ start() {
 stop() {
 	local server
 	for server in apiserver etcd; do end "$1" "$server"; done
+}
+
+# run COMMAND...: with servers of its own, which end with it.
+run() {
+	local dir status=0
+	dir=$(mktemp -d)
+	trap 'stop "$dir"; rm -rf "$dir"' EXIT
+	(start "$dir") >&2 || exit $?
+	env "RDMANET_CLUSTER=$dir" "$@" || status=$?
+	exit "$status"
 }
 
 case ${1-}:$# in

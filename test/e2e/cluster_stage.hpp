@@ -2,11 +2,13 @@
 #pragma once
 
 #include "support/node.hpp"
+#include "support/process.hpp"
 
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 namespace rdmanet::test {
 
@@ -26,20 +28,10 @@ inline std::string cluster() {
     return directory == nullptr ? "" : directory;
 }
 
-/// The directory of the clusters of etcd that test/cluster/etcd.sh runs; empty if there are none.
-inline std::string etcd() {
-    const char* directory = std::getenv("RDMANET_ETCD");
-    return directory == nullptr ? "" : directory;
-}
-
-/// What a case on these servers needs and this machine lacks; empty if it lacks nothing.
+/// What a case on this server needs and this machine lacks; empty if it lacks nothing.
 inline std::string cluster_lacks() {
     if (!kernel_has("macvlan")) return "macvlan";
     return cluster().empty() ? kNeedsCluster : "";
-}
-inline std::string etcd_lacks() {
-    if (!kernel_has("macvlan")) return "macvlan";
-    return etcd().empty() ? "etcd (test/cluster/etcd.sh run)" : "";
 }
 
 inline void write_kubeconfig(const std::string& content) {
@@ -55,6 +47,25 @@ inline std::string read_file(const std::string& path) {
 inline void use_cluster_as(const std::string& user) {
     write_kubeconfig(read_file(cluster() + '/' + user + ".kubeconfig"));
 }
+
+/// Of "apiserver" or of its "etcd", for a shell.
+inline std::string pid_of(const std::string& server) {
+    return "$(cat " + cluster() + '/' + server + ".pid)";
+}
+
+/// One of the two, which gets no processor time until this ends.
+class StoppedServer {
+public:
+    explicit StoppedServer(std::string server = "apiserver") : server_(std::move(server)) {
+        shell("kill -STOP " + pid_of(server_));
+    }
+    StoppedServer(const StoppedServer&) = delete;
+    StoppedServer& operator=(const StoppedServer&) = delete;
+    ~StoppedServer() { (void)succeeds("kill -CONT " + pid_of(server_)); }
+
+private:
+    std::string server_;
+};
 
 /// A Node object as JSON, of this machine in this boot.
 inline std::string node_object(const std::string& name) {

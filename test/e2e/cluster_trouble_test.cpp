@@ -21,24 +21,6 @@ namespace {
 
 using Catch::Matches;
 
-std::string pid_of(const std::string& server) {
-    return concat("$(cat ", cluster(), '/', server, ".pid)");
-}
-
-/// The API server or its etcd, which gets no processor time until this ends.
-class StoppedServer {
-public:
-    explicit StoppedServer(std::string server = "apiserver") : server_(std::move(server)) {
-        shell("kill -STOP " + pid_of(server_));
-    }
-    StoppedServer(const StoppedServer&) = delete;
-    StoppedServer& operator=(const StoppedServer&) = delete;
-    ~StoppedServer() { (void)succeeds("kill -CONT " + pid_of(server_)); }
-
-private:
-    std::string server_;
-};
-
 /// The API server has one seat for the requests of nodes (priority and fairness), and somebody has it whose request
 /// never ends. So it sends each node away with status 429.
 class BusyForNodes {

@@ -1,32 +1,20 @@
-// A node with the example files of a store, as docs/addresses.md installs them.
+// A node with the example files of the cluster's stores, as docs/addresses.md installs them.
 #pragma once
 
 #include <string>
 
 namespace rdmanet::test {
 
-/// Where a node has the files of its store.
+/// Where a node has the files of its stores.
 inline const std::string kNodeFiles = "/etc/cni/net.d/rdmanet.d";
 
-/// They go with it.
-class ConfiguredNode {
-public:
-    ConfiguredNode();
-    ConfiguredNode(const ConfiguredNode&) = delete;
-    ConfiguredNode& operator=(const ConfiguredNode&) = delete;
-    ~ConfiguredNode();
-};
-
-/// rdmanet.conf and rdmanet.kubeconfig, for the tests' API server.
-class NodeOfCluster : public ConfiguredNode {
+/// rdmanet.conf and rdmanet.kubeconfig, for the tests' API server. They go with it.
+class NodeOfCluster {
 public:
     NodeOfCluster();
-};
-
-/// rdmanet-etcd.conf, for the tests' etcd with users. That has one member, and wants client certificates.
-class NodeOfEtcd : public ConfiguredNode {
-public:
-    explicit NodeOfEtcd(const std::string& etcd);
+    NodeOfCluster(const NodeOfCluster&) = delete;
+    NodeOfCluster& operator=(const NodeOfCluster&) = delete;
+    ~NodeOfCluster();
 };
 
 } // namespace rdmanet::test

@@ -94,21 +94,4 @@ TEST_CASE("the example networks of the cluster's stores keep their promises", "[
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the example files of etcd make networks of one node networks of all nodes", "[etcd][examples]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const NodeOfEtcd node(etcd());
-    const Stage stage;
-    const PluginCall unnamed = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.48.0.0/24'}");
-    CHECK_THAT(plan_of(unnamed),
-               Names("\"etcd\"", "below /rdmanet", concat("\"store\" in the node's file ", kNodeFiles, "/rdmanet.conf"),
-                     "254 of 254"));
-    CHECK(addresses(add(unnamed)).starts_with("10.48.0."));
-    CHECK(del(unnamed) == "");
-    const PluginCall named = call_of("shared-etcd", stage);
-    CHECK_THAT(plan_of(named), Names("\"etcd\"", "\"store\" of the network", "65534 of 65534"));
-    CHECK(addresses(add(named)).starts_with("10.148."));
-    CHECK(del(named) == "");
-    CHECK(stage.node.difference() == "");
-}
-
 } // namespace rdmanet::test

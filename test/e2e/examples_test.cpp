@@ -90,7 +90,7 @@ const std::string kIbVf = "ib-vf.conflist";
 /// The cases of the pods run these.
 const std::set<std::string> kRunByPods{"default/ib-child", "default/ib-vf", "default/roce-sf"};
 /// example_stores_test.cpp runs these.
-const std::set<std::string> kNeedStores{"default/shared-pool", "default/shared-blocks", "default/shared-etcd"};
+const std::set<std::string> kNeedStores{"default/shared-pool", "default/shared-blocks"};
 
 /// Whether it runs on a node with RoCE in RDMA mode shared, and needs nothing else.
 bool needs_only_roce(const NetworkAttachmentDefinition& definition) {

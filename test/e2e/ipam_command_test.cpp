@@ -2,7 +2,6 @@
 #include "attachment_stage.hpp"
 #include "cluster_networks.hpp"
 #include "cluster_stage.hpp"
-#include "etcd_stage.hpp"
 
 #include "support/names.hpp"
 #include "support/process.hpp"
@@ -262,56 +261,6 @@ TEST_CASE("ipam show and release: blocks of a node that is gone", "[cluster][blo
     CHECK(released.exit_status == 0);
     CHECK_THAT(released.out, Names("released", "look-10.71.3.0-28"));
     CHECK_THAT(shell(cluster() + "/get /apis/rdmanet.cni/v1alpha1/addressblocks/look-10.71.3.0-28"), Names("NotFound"));
-}
-
-TEST_CASE("ipam show, check and release: leases in etcd", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const std::string endpoint = etcd_endpoint();
-    const Stage stage;
-    PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.71.4.0/24',"
-                                          "'network_name':'look','store':'etcd','etcd':{'endpoints':['" +
-                                              endpoint + "'],'prefix':'/rdmanet/e2e-look'}}");
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
-    std::ofstream("/run/looks.json") << call.config;
-    const auto run = [&](const std::string& arguments, const std::string& state = "/run/rdmanet") {
-        return run_ipam(arguments + " --network /run/looks.json --state-dir " + state);
-    };
-    const std::string result = add(call);
-    const std::string address = addresses(result).substr(0, addresses(result).find('/'));
-    CHECK_THAT(lines_with(run("show").out, address + ' '), Names("etcd", "look", "net", "shop/till", "c1", "net1"));
-    CHECK(run("check --pause 0").exit_status == 0);
-    CHECK_THAT(run("release --address " + address + " --yes").out, Names("kept", "alive on this node"));
-    // What somebody else wrote there.
-    const auto ask = [&](const std::string& what, const std::string& body) {
-        return shell("curl --silent --fail " + endpoint + "/v3/kv/" + what + " -d '" + body + "'");
-    };
-    const std::string key = shell("printf /rdmanet/e2e-look/look/a/010.071.004.250 | base64 -w0");
-    (void)ask("put", R"({"key":")" + key + R"(","value":"eA=="})");
-    CHECK_THAT(lines_with(run("show").out, "010.071.004.250"), Names("unreadable"));
-    const ProcessResult wrong = run("check --pause 0");
-    CHECK(wrong.exit_status == 1);
-    CHECK_THAT(wrong.out, Names("unreadable: etcd's key \"/rdmanet/e2e-look/look/a/010.071.004.250\""));
-    (void)ask("deleterange", R"({"key":")" + key + R"("})");
-    // As another node sees it, whose journal knows nothing of the pod.
-    CHECK_THAT(run("release --pod shop/till", "/run/rdmanet-look").out, Names("would release", address, "--yes"));
-    const ProcessResult released = run("release --pod shop/till --yes", "/run/rdmanet-look");
-    CHECK(released.exit_status == 0);
-    CHECK_THAT(released.out, Names("released", address));
-    CHECK_THAT(run("check --pause 0").out, Names("differs: ", address));
-    CHECK(run("show").out == "no leases\n");
-    CHECK(del(call) == "");
-    // A node, also one that has another name by now.
-    (void)add(call);
-    const std::string host = shell("hostname | tr -d '\n'");
-    CHECK_THAT(run("release --node " + host + " --yes").out, Names("kept", "alive on this node"));
-    CHECK_THAT(run("rename-node nobody other").err, Names("\"nobody\"", host));
-    CHECK(run("rename-node " + host + " other").out ==
-          "1 lease of machine " + machine_id() + " is of node other now\n");
-    CHECK_THAT(run("release --node other", "/run/rdmanet-look").out, Names("would release 1 lease", "other", "--yes"));
-    CHECK_THAT(run("release --node other --yes", "/run/rdmanet-look").out, Names("released 1 lease"));
-    CHECK(run("show").out == "no leases\n");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
 }
 
 } // namespace rdmanet::test

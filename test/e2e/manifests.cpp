@@ -182,9 +182,6 @@ ClusterJob parse_cron_job(const YAML::Node& object) {
     if (!job.command.front().starts_with(directory) ||
         pod["volumes"][0]["hostPath"]["path"].as<std::string>() != directory)
         throw base::Error(concat("a CronJob runs ", job.command.front(), ", which is not mounted"));
-    const YAML::Node secret = pod["volumes"][1]["secret"];
-    if (secret["optional"].as<bool>()) job.secret = secret["secretName"].as<std::string>();
-    job.secret_path = container["volumeMounts"][1]["mountPath"].as<std::string>();
     return job;
 }
 

@@ -61,8 +61,6 @@ struct ClusterJob {
     std::string service_account; // "namespace/name"
     std::vector<std::string> command;
     bool is_root = true;
-    std::string secret;      // with the node's files, if there is one of that name
-    std::string secret_path; // where they are
 };
 
 struct Manifests {

@@ -2,17 +2,19 @@
 #include "attachment_stage.hpp"
 #include "cluster_machine.hpp"
 #include "cluster_stage.hpp"
-#include "etcd_stage.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
+#include "support/tcp_proxy.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <fstream>
 #include <future>
 #include <string>
 #include <thread>
@@ -95,7 +97,7 @@ TEST_CASE("a network that names the node's own store obeys what the cluster has 
 }
 
 TEST_CASE("an address that another store of the cluster gave to a pod of this node is given to nobody else",
-          "[cluster][moves]") {
+          "[cluster]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();
@@ -104,100 +106,113 @@ TEST_CASE("an address that another store of the cluster gave to a pod of this no
     PluginCall in_pool = machine.call_with("'store':'whereabouts','range':'10.77.4.0/24','cooldown':0", stage.pod);
     in_pool.args += ";IP=10.77.4.9";
     CHECK(addresses(add(in_pool)) == "10.77.4.9/24");
-    // Neither network names the other's server. The API server's own etcd serves here.
-    const std::string servers =
-        etcd_servers(concat("/rdmanet/", space),
-                     concat("http://127.0.0.1:", shell(concat("sed -n 2p ", cluster(), "/ports | tr -d '\\n'"))));
-    PluginCall in_etcd =
-        of(call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'etcd','range':",
-                                      "'10.77.4.0/24','network_name':'", space, "',", servers, '}')),
-           "c2");
-    in_etcd.ifname = "net2";
-    in_etcd.args = in_pool.args;
-    CHECK_THAT(refusal(in_etcd),
-               Names("store \"etcd\" gives 10.77.4.9, which an attachment of this node has from store "
+    // As if the pool were in another cluster, of which this one knows nothing.
+    shell(concat(cluster(), "/delete ippools/", space, "-10.77.4.0-24"));
+    shell(concat(cluster(), "/delete overlappingrangeipreservations/", space, "-10.77.4.9"));
+    shell(concat(cluster(), "/delete /apis/rdmanet.cni/v1alpha1/addressranges/", space, "-10.77.4.0-24"));
+    PluginCall in_block = of(in_pool, "c2");
+    in_block.config = replaced(in_block.config, "whereabouts", "blocks");
+    in_block.ifname = "net2";
+    CHECK_THAT(refusal(in_block),
+               Names("store \"blocks\" gives 10.77.4.9, which an attachment of this node has from store "
                      "\"whereabouts\"",
                      "range 10.77.4.0/24"));
     CHECK(shell("ls /run/rdmanet/attachments | wc -l") == "1\n");
     CHECK(del(in_pool) == "");
-    CHECK(addresses(add(in_etcd)) == "10.77.4.9/24"); // the other ADD has left nothing there
-    CHECK(del(in_etcd) == "");
+    CHECK(addresses(add(in_block)) == "10.77.4.9/24"); // the other ADD has left nothing there
+    CHECK(del(in_block) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("addresses that this node has in etcd keep their range from the node's own store", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const std::string prefix = "/rdmanet/e2e-one-store";
+TEST_CASE("an ADD that cannot note which pools this node uses says so, and claims nothing", "[cluster]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    use_cluster_as("rdmanet");
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
     const Stage stage;
-    const std::string range = "'range':'10.41.10.0/24','cooldown':0";
-    const PluginCall in_etcd = etcd_call(stage.pod, prefix, range);
-    const PluginCall named = on_node(stage.pod, range);
-    add(in_etcd);
-    CHECK_THAT(status(named), Names("range 10.41.10.0/24 has 1 lease"));
-    for (const std::string& said : refusals(named))
-        CHECK_THAT(said, Names("range 10.41.10.0/24 has 1 lease of this node in store \"etcd\""));
-    for (const std::string& said :
-         refusals(on_node(stage.pod, concat(range, ',', etcd_servers(prefix, etcd_endpoint())))))
-        CHECK_THAT(said, Names("etcd of the cluster has range 10.41.10.0/24 in store \"etcd\""));
-    shell("rm /run/rdmanet/shared-ranges"); // the node cannot know it, but etcd does
-    for (const std::string& said :
-         refusals(on_node(stage.pod, concat(range, ',', etcd_servers(prefix, etcd_endpoint())))))
-        CHECK_THAT(said, Names("etcd of the cluster has range 10.41.10.0/24 in store \"etcd\""));
-    CHECK(del(in_etcd) == "");
-    CHECK(addresses(add(named)) == "10.41.10.1/24");
-    CHECK(del(named) == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("an ADD that cannot note which pools this node uses says so, and claims nothing", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const std::string prefix = "/rdmanet/e2e-cannot-note";
-    const Stage stage;
-    const PluginCall call = etcd_call(stage.pod, prefix, "'range':'10.41.12.0/24'");
+    const PluginCall call = machine.call_with("'store':'whereabouts','range':'10.77.5.0/24','cooldown':0", stage.pod);
     shell("mkdir -p -m 700 /run/rdmanet/shared-ranges"); // as a full disk would, it takes no line
     CHECK_THAT(refusal(call), Names("/run/rdmanet/shared-ranges", "is a directory"));
-    CHECK(etcd_keys(prefix) == "");
+    CHECK(leases_left("whereabouts", space, "10.77.5.0-24") == "");
     shell("rmdir /run/rdmanet/shared-ranges");
-    CHECK(addresses(add(call)) != "");
+    CHECK(addresses(add(call)) == "10.77.5.1/24");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("of two ADDs of one range with different stores, each sees the other", "[etcd]") {
-    NEEDS(etcd_lacks().empty(), etcd_lacks());
-    const std::string prefix = "/rdmanet/e2e-two-stores";
+TEST_CASE("of two ADDs of one range with different stores, each sees the other", "[cluster]") {
+    NEEDS(cluster_lacks().empty(), cluster_lacks());
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
     const Stage stage;
-    const std::string range = "'range':'10.41.11.0/24','cooldown':0";
-    const EtcdLine line;
-    const PluginCall in_etcd = etcd_call(stage.pod, prefix, range, line.url());
-    const PluginCall named = on_node(stage.pod, range);
+    const std::string range = "'range':'10.77.6.0/24','cooldown':0";
+    const TcpProxy line(static_cast<std::uint16_t>(std::stoul(shell("head -n 1 " + cluster() + "/ports"))));
+    write_kubeconfig(kubeconfig(shell(cluster() + "/get --url"), concat("https://127.0.0.1:", line.port())));
+    const PluginCall in_pool = machine.call_with(concat("'store':'whereabouts',", range), stage.pod);
+    const PluginCall named = on_node(stage.pod, concat("'network_name':'", space, "',", range));
 
     // The node's own store gives an address after the other ADD has looked there, and before it claims one.
     std::future<ProcessResult> late;
     {
-        const StoppedEtcd silent;
-        late = std::async(std::launch::async, [&] { return in_etcd.run(); });
+        const StoppedServer silent;
+        late = std::async(std::launch::async, [&] { return in_pool.run(); });
         while (line.connections() == 0) std::this_thread::sleep_for(1ms);
-        CHECK(addresses(add(named)) == "10.41.11.1/24");
+        CHECK(addresses(add(named)) == "10.77.6.1/24");
     }
-    CHECK_THAT(value(late.get().out, "msg"), Names("range 10.41.11.0/24 has 1 lease in the store of this node"));
-    CHECK(etcd_keys(prefix) == "");
+    CHECK_THAT(value(late.get().out, "msg"), Names("range 10.77.6.0/24 has 1 lease in the store of this node"));
+    CHECK(leases_left("whereabouts", space, "10.77.6.0-24") == "");
     CHECK(del(named) == "");
-    CHECK(records_left() == "");
 
     // The record of a claim that is on its way.
-    add(in_etcd);
+    add(in_pool);
     const std::string record = shell("echo -n /run/rdmanet/attachments/*.json");
     shell(concat("jq '.leases = [] | .leaseStore.openClaim = true' ", record, " >/run/changed && mv /run/changed ",
                  record));
     CHECK_THAT(refusal(named),
-               Names("code 11", "another ADD takes an address of range 10.41.11.0/24 from store \"etcd\""));
+               Names("code 11", "another ADD takes an address of range 10.77.6.0/24 from store \"whereabouts\""));
     CHECK(shell("sqlite3 /run/rdmanet/leases.sqlite 'SELECT count(*) FROM leases'") == "0\n");
-    CHECK(del(in_etcd) == "");
-    CHECK(addresses(add(named)) == "10.41.11.1/24");
+    CHECK(del(in_pool) == "");
+    CHECK(addresses(add(named)) == "10.77.6.1/24");
     CHECK(del(named) == "");
-    CHECK(etcd_keys(prefix) == "");
+    CHECK(leases_left("whereabouts", space, "10.77.6.0-24") == "");
     CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("an attachment whose addresses an earlier version had in etcd ends, and what stays in etcd is said",
+          "[ipam]") {
+    Stage stage;
+    PluginCall call = on_node(stage.pod, "'range':'10.41.13.0/24','cooldown':0");
+    add(call);
+    const std::string record = shell("echo -n /run/rdmanet/attachments/*.json");
+    const bool is_owed = GENERATE(false, true);
+    shell(concat(R"(jq '.leaseStore = {"kind": "etcd", "kubeconfig": "", "pools": [{"space": "", "subnet": )",
+                 R"("10.41.13.1/24"}], "etcd": {"endpoints": ["http://127.0.0.1:1"], "prefix": "/rdmanet"}, )",
+                 R"("nodeName": "n", "openClaim": true} | .removalUnfinished = )", is_owed ? "true" : "false", "' ",
+                 record, " >/run/changed && mv /run/changed ", record,
+                 " && sqlite3 /run/rdmanet/leases.sqlite 'DELETE FROM leases'"));
+    std::ofstream("/run/rdmanet/shared-ranges") << R"({"store":"etcd","space":"","subnet":"10.41.13.0/24"})" << '\n';
+    if (!is_owed) CHECK_THAT(refusal(of(call, "c3")), Names("has 1 lease of this node in store \"etcd\""));
+    call.config =
+        replaced(call.config, R"("store":"node")", R"("store":"etcd","etcd":{"endpoints":["http://127.0.0.1:1"]})");
+    CHECK_THAT(refusal(of(call, "c3")), Names("code 7", "this version has no store \"etcd\""));
+    const auto said = Names("10.41.13.1/24", "no store \"etcd\"");
+    SECTION("by DEL") {
+        const ProcessResult result = call.with_command("DEL").run();
+        CHECK(result.exit_status == 0);
+        CHECK_THAT(result.err, said);
+        CHECK(call.with_command("DEL").run().err == "");
+    }
+    SECTION("by GC of the runtime") {
+        stage.pod.destroy();
+        PluginCall of_network;
+        of_network.config = call.config;
+        CHECK_THAT(of_network.with_command("GC").run().err, said);
+    }
+    SECTION("by `rdmanet gc`") {
+        stage.pod.destroy();
+        CHECK_THAT(run_process({binary(), "gc"}).err, said);
+    }
+    CHECK(shell("ls /run/rdmanet/attachments") == "");
 }
 
 } // namespace rdmanet::test

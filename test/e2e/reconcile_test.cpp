@@ -1,12 +1,8 @@
 // `rdmanet ipam reconcile` against a real API server. What it frees, and when, is in
 // test/unit/cluster/reconcile_test.cpp, where the server's clock can be put forward.
 #include "attachment_stage.hpp"
-#include "cluster_machine.hpp"
 #include "cluster_stage.hpp"
-#include "configured_node.hpp"
-#include "etcd_stage.hpp"
 #include "example_pod.hpp"
-#include "markdown.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
@@ -15,7 +11,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -122,41 +117,6 @@ TEST_CASE("the example CronJob runs as a pod of its ServiceAccount", "[cluster][
     // The same pod may look at the pools by hand.
     CHECK_THAT(pod.run({binary(), "ipam", "show"}).out, Contains("10.72.0.7") && Contains("shop/lost"));
     CHECK_THAT(pod.run({binary(), "ipam", "check", "--pause", "0"}).out, Contains("1 lease, "));
-}
-
-TEST_CASE("the example CronJob frees leases in etcd, if its Secret has the files of the nodes",
-          "[cluster][moves][examples]") {
-    NEEDS(cluster_lacks().empty(), cluster_lacks());
-    const ClusterJob job = example_manifests().cluster_jobs.front();
-    REQUIRE(job.secret_path == kNodeFiles);
-    // docs/addresses.md says which files.
-    const Markdown page = read_markdown("docs/addresses.md");
-    const bool is_documented = std::any_of(page.blocks.begin(), page.blocks.end(), [&](const CodeBlock& block) {
-        return block.text.find(concat("create secret generic ", job.secret, " ")) != std::string::npos;
-    });
-    CHECK(is_documented);
-
-    // The API server's own etcd is there anyway.
-    const std::string at = concat("http://127.0.0.1:", shell("sed -n 2p " + cluster() + "/ports | tr -d '\\n'"));
-    const std::string prefix = concat("/rdmanet/", own_space());
-    const ConfiguredNode files;
-    std::ofstream(kNodeFiles + "/rdmanet.conf") << json_text(concat("{", etcd_servers(prefix, at), "}"));
-    shell(concat(
-        cluster(), R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":"job"},"status":{"nodeInfo":)",
-        R"({"machineID":")", machine_id(), R"("},"conditions":[{"type":"Ready","status":"True"}]}}' /api/v1/nodes)"));
-    const Stage stage;
-    const PluginCall lost = etcd_call(stage.pod, prefix, "'range':'10.72.1.0/24'", at);
-    const std::string address = addresses(add(lost));
-    const PodOfAccount pod(job.service_account);
-    std::vector<std::string> looks = job.command;
-    looks.emplace_back("--dry-run");
-    const ProcessResult result = pod.run(looks);
-    CHECK(result.err == "");
-    CHECK_THAT(result.out,
-               Names(concat("would free ", address.substr(0, address.find('/')), " of pod shop/till"), "rule pod-uid"));
-    CHECK(del(lost) == "");
-    shell(cluster() + "/delete /api/v1/nodes/job");
-    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("ipam reconcile needs an API server", "[ipam]") {

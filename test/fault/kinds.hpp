@@ -17,7 +17,5 @@
     EACH("a VF of vfio-pci", "[vfio]", "vfio", built_in, kAddAndDel)                                                   \
     EACH("an IPoIB child", "[ipoib]", "ipoib", built_in, kAddAndDel)                                                   \
     EACH("an InfiniBand VF with another GUID", "[infiniband]", "infiniband", built_in, kAddAndDel)                     \
-    EACH("macvlan with addresses in etcd", "[etcd]", "macvlan", etcd, kAllCommands)                                    \
-    EACH("addresses in etcd for another plugin's interface", "[etcd]", "ipam-only", etcd, kAllCommands)                \
     EACH("macvlan with host-local", "[macvlan][host-local]", "macvlan", host_local, kAddAndDel)                        \
     EACH("ipvlan with host-local", "[ipvlan][host-local]", "ipvlan", host_local, kAddAndDel)

@@ -6,11 +6,11 @@
 #                                    runs only one; it omits passthru
 #   test/fault/run.sh --all          every system call with every error and every way to recover; some hours. Cases with
 #                                    the stores of a cluster count as skipped, unless it is run in the harness by
-#                                    test/cluster/cluster.sh try test/cluster/etcd.sh try
+#                                    test/cluster/cluster.sh try
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), for example '[kill][macvlan]':
 #                                    - kill, error, parallel, aimed
 #                                    - macvlan, passthru, ipvlan, host-local, ipam-only, sriov, rdma-only, host-device,
-#                                      virtual, subfunction, vfio, ipoib, infiniband, switchdev, reset, cluster, etcd
+#                                      virtual, subfunction, vfio, ipoib, infiniband, switchdev, reset, cluster
 #
 # It runs on the kernel of netns-harness. The last line is: N passed, N failed, N skipped.
 #
@@ -52,8 +52,8 @@ if [[ $# == 0 && -z $is_everything ]]; then
 		unset "turns[$((RDMANET_SEED % ${#turns[@]}))]"
 		tags=$(printf '~[%s]' "${turns[@]}" passthru)
 	fi
-	# In test/run.sh, cases with an etcd or with an API server have stages of their own.
-	[[ -n ${RDMANET_ETCD:-}${RDMANET_CLUSTER:-} ]] || tags+='~[etcd]~[cluster]'
+	# In test/run.sh, cases with an API server have stages of their own.
+	[[ -n ${RDMANET_CLUSTER:-} ]] || tags+='~[cluster]'
 	set -- ${tags:+"$tags"}
 fi
 # Under emulation a hundred processes at the same time take most of a minute.

@@ -29,13 +29,6 @@ const fs::path kPlugins = "/run/rdmanet-fault/plugins";
 
 constexpr const char* kRanges = R"("range":"10.99.0.0/24","gateway":"10.99.0.1","ipRanges":[{"range":"fd99::/64"}],)"
                                 R"("routes":[{"dst":"0.0.0.0/0"},{"dst":"10.97.0.0/16","gw":"10.99.0.254"}]})";
-constexpr const char* kPrefix = "/rdmanet/fault";
-
-/// Empty without an etcd (test/cluster/etcd.sh run).
-std::string etcd_endpoint() {
-    const char* directory = std::getenv("RDMANET_ETCD");
-    return directory == nullptr ? "" : shell(concat("head -n 1 ", directory, "/one/endpoints | tr -d '\n'"));
-}
 
 /// Of test/cluster/cluster.sh; empty without one.
 std::string cluster() {
@@ -60,9 +53,6 @@ std::string addresses_in_blocks() {
 }
 
 std::string store_of(Ipam ipam) {
-    if (ipam == Ipam::etcd)
-        return concat(R"("store":"etcd","etcd":{"endpoints":[")", etcd_endpoint(), R"("],"prefix":")", kPrefix,
-                      R"("},)");
     if (ipam == Ipam::cluster) return concat(R"("kubernetes":{"kubeconfig":")", cluster(), R"(/rdmanet.kubeconfig"},)");
     return {};
 }
@@ -72,16 +62,6 @@ std::string addresses_from(Ipam ipam) {
     if (ipam == Ipam::host_local)
         return concat(R"({"type":"host-local","dataDir":")", kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
     return concat(R"({"type":"rdmanet",)", store_of(ipam), kRanges);
-}
-
-/// Keys of leases, one a line: all below the prefix but the node's own, which stays.
-std::string leases_in_etcd() {
-    const std::string endpoint = etcd_endpoint();
-    if (endpoint.empty()) return {};
-    return shell(concat("curl --silent --fail ", endpoint, R"(/v3/kv/range -d '{"key":"'$(printf )", kPrefix,
-                        R"(/ | base64 -w0)'","range_end":"'$(printf )", kPrefix,
-                        R"(0 | base64 -w0)'","keys_only":true}' | jq --raw-output '.kvs // [] | .[].key | @base64d')",
-                        " | { grep -v -E '/@nodes/[^/]*$|/r/[^/]*$' || true; }"));
 }
 
 /// Names of files and of objects, a line each.
@@ -148,8 +128,6 @@ NodeState NodeState::take(Numbers numbers) {
     NodeState state;
     state.numbers_ = numbers;
     state.snapshot_ = Snapshot::take(numbers);
-    std::istringstream leases(leases_in_etcd());
-    for (std::string key; std::getline(leases, key);) state.others_.insert(concat("etcd: ", key));
     // host-local keeps two files for good. They are not leases.
     if (fs::exists(kDelegate / kNetwork))
         for (const auto& entry : fs::directory_iterator(kDelegate / kNetwork)) {
@@ -341,7 +319,6 @@ std::vector<std::string> kinds_in_cluster() {
 std::string missing_for(const std::string& kind, Ipam ipam) {
     if (::geteuid() != 0) return "root";
     if (std::string missing = missing_for(kind); !missing.empty()) return missing;
-    if (ipam == Ipam::etcd && etcd_endpoint().empty()) return "etcd (test/cluster/etcd.sh run)";
     if ((ipam == Ipam::cluster || ipam == Ipam::blocks) && cluster().empty())
         return "a Kubernetes API server (test/cluster/cluster.sh run)";
     if (ipam == Ipam::host_local && !fs::exists("/usr/lib/cni/host-local")) return "/usr/lib/cni/host-local";

@@ -15,13 +15,13 @@
 namespace rdmanet::test {
 
 /// cluster: the built-in allocator with its leases in the API server of test/cluster. blocks: with blocks from there.
-enum class Ipam : std::uint8_t { built_in, blocks, etcd, cluster, host_local };
+enum class Ipam : std::uint8_t { built_in, blocks, cluster, host_local };
 
 using Commands = std::vector<std::string>;
 inline const Commands kAddAndDel = {"ADD", "DEL"};
 inline const Commands kAllCommands = {"ADD", "DEL", "CHECK", "GC"};
 
-/// The node, the files of the delegate, and the leases in etcd or in the cluster with the records that owe some.
+/// The node, the files of the delegate, and the leases in the cluster with the records that owe some.
 class NodeState {
 public:
     [[nodiscard]] static NodeState take(Numbers numbers = Numbers::compared);

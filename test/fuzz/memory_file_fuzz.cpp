@@ -8,7 +8,6 @@
 #include "support/directory.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
-#include <rdmanet/etcd/memory.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
 #include <filesystem>
@@ -74,18 +73,6 @@ void check_verdict(std::string_view text) {
            "a verdict that nobody knows");
 }
 
-void check_etcd_memory(std::string_view text) {
-    write("etcd-memory", text);
-    const std::string path = node().state_directory + "/etcd-memory";
-    etcd::Memory memory(path);
-    demand(memory.node_revision >= 0, "a revision that etcd never gives");
-    memory.save();
-    const etcd::Memory again(path);
-    demand(again.token == memory.token && again.endpoint == memory.endpoint && again.node == memory.node &&
-               again.node_revision == memory.node_revision,
-           "a memory changes when it is written");
-}
-
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
@@ -93,6 +80,5 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     check_moved_ranges(text);
     check_resting(text);
     check_verdict(text);
-    check_etcd_memory(text);
     return 0;
 }

@@ -20,7 +20,7 @@ seconds=${1:-10}
 preset=${RDMANET_FUZZ_PRESET:-fuzz}
 targets=("${@:2}")
 [[ ${#targets[@]} -gt 0 ]] ||
-	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz etcd_answer_fuzz
+	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz
 		dns_answer_fuzz http_answer_fuzz kubeconfig_fuzz node_file_fuzz memory_file_fuzz whereabouts_object_fuzz
 		blocks_object_fuzz seen_object_fuzz podresources_answer_fuzz)
 seed=${RDMANET_SEED:-$((RANDOM << 15 | RANDOM))}
@@ -59,7 +59,6 @@ options_of() {
 	prev_result_fuzz) json_options "$1" 4096 cni ;;
 	record_fuzz) json_options "$1" 4096 state attach ;;
 	node_file_fuzz) json_options "$1" 2048 ipam ;;
-	etcd_answer_fuzz) json_options "$1" 6000 etcd cluster ;;
 	*) json_options "$1" 4096 cluster ;;
 	esac
 }

@@ -108,9 +108,9 @@ void add_state(std::multiset<std::string>& lines) {
                               name == "blocks.sqlite-journal";
         const bool lock = name == "lock" || name.ends_with(".lock");
         // Logins and endpoints that answer; nodes, pools and ranges as their clusters know them; pools in a crowd; silence.
-        const bool cache = name == "records.index" || name.starts_with("etcd-") || name.starts_with("cluster-") ||
-                           name.starts_with("pool-") || name.starts_with("range-") || name.starts_with("resting-") ||
-                           name.starts_with("crowd-") || name.starts_with("blocks-silent-") || name == "shared-ranges";
+        const bool cache = name == "records.index" || name.starts_with("cluster-") || name.starts_with("pool-") ||
+                           name.starts_with("range-") || name.starts_with("resting-") || name.starts_with("crowd-") ||
+                           name.starts_with("blocks-silent-") || name == "shared-ranges";
         const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
         if (!lock && !database && !cache && !being_written && name != "attachments")
             lines.insert(concat("state: ", name));

@@ -38,14 +38,6 @@ struct LeaseMove {
 [[nodiscard]] std::vector<LeaseMove> move_leases_to_cluster(const ipam::Config& network, const Node& node,
                                                             DryRun dry_run);
 
-/// The first attachment of this node with addresses of the network's ranges in an etcd that `etcd` does not lead to.
-struct InOtherEtcd {
-    std::string what; // with its pod
-    ipam::EtcdServers servers;
-};
-[[nodiscard]] std::optional<InOtherEtcd>
-find_in_other_etcd(const ipam::Config& network, const std::optional<ipam::EtcdServers>& etcd, const Node& node);
-
 /// The other way: from the stores that the journal's records name into the node's own. The caller has made sure that
 /// these stores give no more addresses of the ranges, and that other nodes have none.
 [[nodiscard]] std::vector<LeaseMove> move_leases_to_node(const ipam::Config& network, const Node& node, DryRun dry_run);

@@ -14,7 +14,7 @@ public:
     using Error::Error;
 };
 
-/// SCHEME://HOST[:PORT][/BASE], as kubeconfig and etcd write it.
+/// SCHEME://HOST[:PORT][/BASE], as a kubeconfig writes it.
 struct Url {
     bool is_secure = true;
     std::string host; // a name or an address, without brackets

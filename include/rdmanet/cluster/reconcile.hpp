@@ -10,14 +10,12 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/survey.hpp>
-#include <rdmanet/etcd/client.hpp>
 #include <rdmanet/kube/api.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,20 +34,14 @@ struct ReconcileOptions {
     std::function<void(const std::string&)> note; // says what this waits for
 };
 
-/// Leases in etcd, of pods that this cluster's API server knows.
-struct EtcdToReconcile {
-    etcd::Client client;
-    std::string prefix; // of all keys, without a slash at its end
-};
-
-/// One record, reservation, block or lease; or what the old store of a range that has moved has no more.
+/// One record, reservation or block; or what the old store of a range that has moved has no more.
 struct Left {
-    std::string kind;    // of the object; "key of etcd"
+    std::string kind;    // of the object
     std::string object;  // its name
     std::string address; // or "FIRST-LAST"; or the prefix of the block, or of a range that is kept
     std::string pod;     // "NAMESPACE/NAME"; empty for a block
     std::string ifname;
-    std::string node; // of a block, or of a lease in etcd
+    std::string node; // of a block
     std::string rule; // that fires: "pod-uid", "pod-name", "pod-ended", "node-gone", "old-store"; empty: none
     std::string why;  // the rule in words, or why it is kept
 };
@@ -64,9 +56,8 @@ struct Reconciled {
     std::string failure; // what ended the work of a store, if anything did; several with "; " in between
 };
 
-/// Gives back what is left in the namespace of pools and reservations, of blocks, and in etcd. What a server does not
-/// answer or refuses is in `failure`, and the other stores are gone on with.
-[[nodiscard]] Reconciled reconcile(kube::Api& api, std::optional<EtcdToReconcile> etcd, const ReconcileOptions& options,
-                                   const base::Deadline& deadline);
+/// Gives back what is left in the namespace of pools and reservations, and of blocks. What the server does not answer
+/// or refuses is in `failure`, and the other store is gone on with.
+[[nodiscard]] Reconciled reconcile(kube::Api& api, const ReconcileOptions& options, const base::Deadline& deadline);
 
 } // namespace rdmanet::cluster

@@ -85,7 +85,6 @@ struct SeenBlock {
     std::optional<base::IpPrefix> block;
     std::string node;
     std::string node_uid;
-    std::string machine_id;
     std::string boot_id;
     std::string lease_file;
     bool is_released = false;
@@ -125,7 +124,6 @@ struct SeenPodState {
 struct SeenNode {
     std::string name;
     std::string uid;
-    std::string machine_id;
     std::string boot_id;
 };
 

@@ -4,7 +4,6 @@
 #include <rdmanet/base/dns.hpp>
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/route.hpp>
-#include <rdmanet/ipam/etcd_servers.hpp>
 #include <rdmanet/ipam/range.hpp>
 #include <rdmanet/json/known_keys.hpp>
 #include <rdmanet/json/reader.hpp>
@@ -41,7 +40,6 @@ enum class StoreKind : std::uint8_t {
     node,        // on the node itself: addresses are unique there
     whereabouts, // in the Kubernetes API, as whereabouts keeps them: addresses are unique in the cluster
     blocks,      // blocks of addresses in the Kubernetes API, their leases on the node: the same, for large ranges
-    etcd,        // in etcd: addresses are unique on all nodes that use its keys
 };
 /// As the key "store" writes it.
 [[nodiscard]] std::string_view to_string(StoreKind kind);
@@ -63,12 +61,10 @@ struct StoreChoice {
     StoreKind kind = StoreKind::node;
     StoreLimits limits{};
     std::string kubeconfig; // of whereabouts and blocks
-    /// Of node and etcd, where the network or its node names a cluster: what that has recorded counts, too.
+    /// Of node, where the network or its node names a cluster: what that has recorded counts, too.
     std::string other_kubeconfig{};
-    EtcdServers etcd{};      // of etcd; the others also look there for what it has recorded or still holds
-    std::string node_name{}; // of blocks and etcd; empty: the host's name
+    std::string node_name{}; // of whereabouts and blocks; empty: the host's name
     std::string why{};       // "chosen by ..."; empty: nothing says anything of stores
-    bool is_named = true;    // false: only keys that say how to reach a cluster have led to it
     /// Of a network that names no store: for each store that the cluster may have recorded for its ranges. Until that is
     /// known, `kind` is what fits the size of the ranges. See settle_store().
     std::map<StoreKind, StoreFit> open_to{};

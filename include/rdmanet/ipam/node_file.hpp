@@ -1,17 +1,13 @@
 // How this node reaches the stores that a cluster shares, for a call that is about no network in particular.
 #pragma once
 
-#include <rdmanet/ipam/etcd_servers.hpp>
-
-#include <optional>
 #include <string>
 
 namespace rdmanet::ipam {
 
 struct NodeFile {
     std::string kubeconfig; // empty: the file names none, or there is no file
-    std::optional<EtcdServers> etcd;
-    std::string node_name; // empty: the host's name
+    std::string node_name;  // empty: the host's name
 };
 
 /// kNodeFile (rdmanet/ipam/config.hpp). Throws json::ValueError for a file that can't be used.

@@ -36,7 +36,6 @@ struct IpamFault {
 [[nodiscard]] std::string about(const cluster::SeenReservation& reservation);
 [[nodiscard]] std::string about(const cluster::SeenRange& range);
 [[nodiscard]] std::string about(const cluster::SeenBlock& block);
-[[nodiscard]] std::string about(const cluster::SeenEtcdLease& lease);
 
 /// Whatever one look shows. What is just being changed may be among it: `rdmanet ipam check` looks twice.
 [[nodiscard]] std::vector<IpamFault> find_faults(const IpamSurvey& survey);

@@ -4,9 +4,6 @@
 #include <rdmanet/attach/lease_holders.hpp>
 #include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/deadline.hpp>
-#include <rdmanet/cluster/etcd_nodes.hpp>
-#include <rdmanet/cluster/etcd_outside.hpp>
-#include <rdmanet/cluster/etcd_survey.hpp>
 #include <rdmanet/cluster/survey.hpp>
 #include <rdmanet/kube/access.hpp>
 #include <rdmanet/ops/lease_places.hpp>
@@ -36,8 +33,6 @@ struct IpamSurvey {
     std::optional<std::vector<cluster::SeenNode>> nodes; // the same
     std::set<std::string> networks;                      // whose addresses are in pools
 
-    std::vector<cluster::SeenEtcdLease> etcd;
-
     std::vector<std::string> troubles; // stores that could not be read, one sentence each
     std::vector<std::string> unknown;  // what therefore is not known: no stale leases without pods
 };
@@ -54,18 +49,12 @@ public:
     ~IpamClients();
 
     [[nodiscard]] bool has_kube() const;
-    [[nodiscard]] bool has_etcd() const { return places_.etcd.has_value(); }
     /// Throws base::Error.
     [[nodiscard]] kube::Api& kube();
-    [[nodiscard]] cluster::EtcdSurvey& etcd();
-    [[nodiscard]] std::unique_ptr<cluster::OutsideStore> make_etcd_outside();
-    [[nodiscard]] cluster::EtcdNodes& etcd_nodes();
 
 private:
     const LeasePlaces& places_;
     std::unique_ptr<kube::Api> kube_;
-    std::unique_ptr<cluster::EtcdSurvey> etcd_;
-    std::unique_ptr<cluster::EtcdNodes> etcd_nodes_;
 };
 
 /// For reading a whole cluster.

@@ -3,7 +3,6 @@
 
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/ipam/config.hpp>
-#include <rdmanet/ipam/etcd_servers.hpp>
 
 #include <optional>
 #include <string>
@@ -18,8 +17,7 @@ struct LeasePlaces {
     std::string state_directory;
     std::string kubeconfig; // empty: no cluster
     std::string name_space; // of pools and reservations; empty: as the kubeconfig says
-    std::optional<ipam::EtcdServers> etcd;
-    std::string node_name; // of this node in blocks and etcd; empty: the host's name
+    std::string node_name;  // of this node in blocks; empty: the host's name
     /// Only the ranges of this network. nullopt: all that the stores have.
     std::optional<ipam::Config> network;
 

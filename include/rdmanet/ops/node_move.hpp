@@ -46,7 +46,6 @@ public:
 private:
     [[nodiscard]] bool is_target() const;
     [[nodiscard]] attach::DryRun dry_run() const;
-    void require_sight();
     void require_no_others();
 
     const LeasePlaces& places_;

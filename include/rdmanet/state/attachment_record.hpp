@@ -69,12 +69,11 @@ struct ClaimedAddress {
 
 /// Where leases are that are not in the node's own store.
 struct LeaseStore {
-    std::string kind;       // "whereabouts", "blocks", "etcd"
+    std::string kind;       // "whereabouts", "blocks"; of earlier versions, also "etcd"
     std::string kubeconfig; // path; its content is read at every call
     std::vector<LeasePool> pools;
-    std::string etcd{};       // JSON: how to reach it, with paths of secrets instead of secrets; empty for other kinds
     std::string name_space{}; // of whereabouts' objects; empty: as the kubeconfig says
-    std::string node_name{};  // of blocks and etcd; empty: the host's name
+    std::string node_name{};  // as this node's; empty: the host's name
     /// In milliseconds, where they are not the default ones.
     std::optional<std::uint32_t> connect_timeout{};
     std::optional<std::uint32_t> request_timeout{};
@@ -83,8 +82,7 @@ struct LeaseStore {
     std::optional<std::int64_t> unsettled_until{};
     /// What such a request may leave and no pool leads to: reservations.
     std::vector<ClaimedAddress> unsettled{};
-    /// A claim in etcd or in a pool was about to be sent. The ADD that sent it takes this away when it knows what became
-    /// of it.
+    /// A claim in a pool was about to be sent. The ADD that sent it takes this away when it knows what became of it.
     bool has_open_claim = false;
     bool is_released = false; // whatever could be found was given back
     /// The record that named the pools is lost, and these are the configuration's. Others may have something as well.

@@ -20,9 +20,9 @@ std::optional<BlockObject> parse_block(const json::Reader& object) try {
 
 } // namespace
 
-Inventory read_blocks(const Servers& servers, const base::Deadline& deadline) {
+Inventory read_blocks(kube::Api& api, const base::Deadline& deadline) {
     Inventory inventory;
-    const auto blocks = list_parsed(servers.api, {.path = kAllBlocks}, deadline, parse_block);
+    const auto blocks = list_parsed(api, {.path = kAllBlocks}, deadline, parse_block);
     inventory.blocks = {.is_served = blocks.has_value(), .count = blocks ? blocks->size() : 0};
     if (!blocks) return inventory;
     for (const auto& block : *blocks) {

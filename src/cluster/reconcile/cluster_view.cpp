@@ -71,7 +71,6 @@ ClusterView::Node ClusterView::parse_node(const json::Reader& object) {
     const auto status = object.find("status");
     return {.name = metadata.at("name").string(),
             .uid = metadata.at("uid").string(),
-            .machine_id = member_text(status ? status->find("nodeInfo") : std::nullopt, "machineID"),
             .boot_id = member_text(status ? status->find("nodeInfo") : std::nullopt, "bootID"),
             .is_ready = condition(status, "Ready") == "True"};
 }
@@ -140,8 +139,6 @@ ClusterView::Place ClusterView::place_of(const Holder& holder, const Pod* pod, c
     const auto find_name = [&](const std::string& name) {
         return name.empty() ? nullptr : find([&](const Node& node) { return node.name == name; });
     };
-    if (!holder.machine_id.empty())
-        return {.node = find([&](const Node& node) { return node.machine_id == holder.machine_id; })};
     if (!holder.node_uid.empty())
         if (const Node* node = find([&](const Node& one) { return one.uid == holder.node_uid; })) return {.node = node};
     if (!holder.boot_id.empty())
@@ -164,9 +161,6 @@ Judgement ClusterView::judge(const Holder& holder, const base::Deadline& deadlin
     const Place place = place_of(holder, pod, deadline);
     if (place.node != nullptr && !place.node->is_ready)
         return {.need = Need::perhaps, .why = fmt::format("its node {} is not ready", place.node->name)};
-    // Its pod may be one of another cluster, or of none.
-    if (place.node == nullptr && !holder.machine_id.empty())
-        return {.need = Need::perhaps, .why = fmt::format("no Node has its machine id {}", holder.machine_id)};
     if (place.node == nullptr && !place.is_gone && unknown_node_ == ReconcileOptions::UnknownNode::keeps) {
         const auto& all = nodes(deadline);
         const auto unready = std::find_if(all.begin(), all.end(), [](const Node& node) { return !node.is_ready; });

@@ -21,7 +21,6 @@ struct Holder {
     std::string pod_uid;
     std::string node_uid;   // of the Node object
     std::string boot_id;    // of that node, when the pod was attached
-    std::string machine_id; // of a node that another cluster may have, or none
     std::string node_name;
 
     [[nodiscard]] std::string podref() const { return pod_namespace + '/' + pod_name; }
@@ -55,7 +54,6 @@ public:
     struct Node {
         std::string name;
         std::string uid;
-        std::string machine_id;
         std::string boot_id;
         bool is_ready = false;
     };

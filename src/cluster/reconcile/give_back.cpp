@@ -1,7 +1,5 @@
 #include "held.hpp"
 
-#include "../etcd/leases.hpp"
-
 #include <rdmanet/base/format.hpp>
 
 #include <algorithm>
@@ -20,9 +18,8 @@ constexpr const char* kChanged = "somebody else has changed it meanwhile";
 /// Each write says what it expects to find.
 class GiveBack {
 public:
-    GiveBack(const Servers& servers, const Left& left, const base::Deadline& deadline)
-        : api_(servers.api), etcd_(servers.etcd), left_(left), records_(api_, Survey(api_).name_space()),
-          deadline_(deadline) {}
+    GiveBack(kube::Api& api, const Left& left, const base::Deadline& deadline)
+        : api_(api), left_(left), records_(api_, Survey(api_).name_space()), deadline_(deadline) {}
 
     /// The reservation goes first, as at DEL: what is left after a crash in between still is in the pool.
     std::string operator()(const HeldRecord& held) {
@@ -55,11 +52,6 @@ public:
         const WriteOutcome removed = blocks.remove(block, released.version, deadline_);
         if (removed.done == Done::unknown) not_known(left_);
         return {}; // or somebody has taken it already
-    }
-
-    std::string operator()(const StoredLease& stored) {
-        const auto removed = EtcdLeases(*etcd_).remove({stored}, deadline_);
-        return removed.leases.empty() ? kChanged : "";
     }
 
 private:
@@ -95,7 +87,6 @@ private:
     }
 
     kube::Api& api_;
-    EtcdSession* etcd_;
     const Left& left_;
     WhereaboutsApi records_;
     const base::Deadline& deadline_;
@@ -103,8 +94,8 @@ private:
 
 } // namespace
 
-std::string give_back(const Servers& servers, const Held& held, const base::Deadline& deadline) {
-    return std::visit(GiveBack(servers, held.left, deadline), held.what);
+std::string give_back(kube::Api& api, const Held& held, const base::Deadline& deadline) {
+    return std::visit(GiveBack(api, held.left, deadline), held.what);
 }
 
 } // namespace rdmanet::cluster

@@ -2,12 +2,9 @@
 #pragma once
 
 #include "../blocks/blocks_api.hpp"
-#include "../etcd/session.hpp"
-#include "../etcd/values.hpp"
 #include "../whereabouts_api.hpp"
 #include "cluster_view.hpp"
 
-#include <rdmanet/cluster/migrate.hpp>
 #include <rdmanet/cluster/reconcile.hpp>
 #include <rdmanet/cluster/survey.hpp>
 
@@ -26,18 +23,11 @@ struct HeldRecord {
     std::optional<SeenReservation> reservation; // of the same address, pod and interface
 };
 
-/// Where things are held.
-struct Servers {
-    kube::Api& api;
-    EtcdSession* etcd = nullptr;     // if leases are there, too
-    OutsideStore* outside = nullptr; // the same etcd
-};
-
 struct Held {
     Left left;
     Holder holder;        // the node's alone, for a block
     std::string identity; // changes with all that is written in it
-    std::variant<HeldRecord, SeenReservation, BlockObject, StoredLease> what;
+    std::variant<HeldRecord, SeenReservation, BlockObject> what;
 };
 
 /// All that was read, of which some is nobody's to judge.
@@ -50,16 +40,14 @@ struct Inventory {
 };
 
 /// Records of pools, and reservations without a record in a pool.
-[[nodiscard]] Inventory read_records(const Servers& servers, const base::Deadline& deadline);
-[[nodiscard]] Inventory read_leases(const Servers& servers, const base::Deadline& deadline);
-[[nodiscard]] Inventory read_blocks(const Servers& servers, const base::Deadline& deadline);
+[[nodiscard]] Inventory read_records(kube::Api& api, const base::Deadline& deadline);
+[[nodiscard]] Inventory read_blocks(kube::Api& api, const base::Deadline& deadline);
 
 /// Addresses that the store of a range leaves out after a move, although the old store has them no more.
-void reconcile_ranges(kube::Api& api, OutsideStore* outside, ReconcileOptions::Act act, const base::Deadline& deadline,
-                      Reconciled& into);
+void reconcile_ranges(kube::Api& api, ReconcileOptions::Act act, const base::Deadline& deadline, Reconciled& into);
 
 /// Gives it back if nothing of it has changed. Returns why it stays; empty: it is free. Throws ipam::StoreError, also
 /// where no answer says what became of it.
-[[nodiscard]] std::string give_back(const Servers& servers, const Held& held, const base::Deadline& deadline);
+[[nodiscard]] std::string give_back(kube::Api& api, const Held& held, const base::Deadline& deadline);
 
 } // namespace rdmanet::cluster

@@ -15,15 +15,14 @@ constexpr const char* kRange = "AddressRange";
 
 class MovedRanges {
 public:
-    MovedRanges(BlocksApi& api, OutsideStore* outside, ReconcileOptions::Act act, const base::Deadline& deadline)
-        : ranges_(api, outside == nullptr ? std::vector<OutsideStore*>() : std::vector<OutsideStore*>{outside}),
-          act_(act), deadline_(deadline) {}
+    MovedRanges(BlocksApi& api, ReconcileOptions::Act act, const base::Deadline& deadline)
+        : ranges_(api), act_(act), deadline_(deadline) {}
 
     void look_at(const RangeObject& range, Reconciled& into) {
         if (!ranges_.sees_all(range) || !ranges_.reaches_store(range))
             return keep(range,
-                        fmt::format("this command does not reach all stores of \"{}\": run it where rdmanet.conf names "
-                                    "etcd",
+                        fmt::format("this command cannot look into all stores of \"{}\", so what they hold stays left "
+                                    "out",
                                     range.store_text()),
                         into);
         try {
@@ -56,10 +55,9 @@ private:
 
 } // namespace
 
-void reconcile_ranges(kube::Api& api, OutsideStore* outside, ReconcileOptions::Act act, const base::Deadline& deadline,
-                      Reconciled& into) try {
+void reconcile_ranges(kube::Api& api, ReconcileOptions::Act act, const base::Deadline& deadline, Reconciled& into) try {
     BlocksApi objects(api);
-    MovedRanges ranges(objects, outside, act, deadline);
+    MovedRanges ranges(objects, act, deadline);
     for (const RangeObject& range : objects.list_all_ranges(deadline))
         if (range.is_moving() && range.is_confirmed) ranges.look_at(range, into);
 } catch (const MissingKind&) { // no range can have moved

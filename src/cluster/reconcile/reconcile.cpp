@@ -2,11 +2,9 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/etcd_outside.hpp>
 #include <rdmanet/http/pause.hpp>
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -17,7 +15,7 @@ using Need = Judgement::Need;
 
 /// One kind of things, their rule, and how long its two looks are apart.
 struct Domain {
-    Inventory (*read)(const Servers&, const base::Deadline&);
+    Inventory (*read)(kube::Api&, const base::Deadline&);
     std::chrono::seconds apart;
     const char* one;
     const char* several;
@@ -28,10 +26,6 @@ constexpr Domain kDomains[] = {
      .apart = kApart,
      .one = "record of a pod that is gone",
      .several = "records of pods that are gone"},
-    {.read = read_leases,
-     .apart = kApart,
-     .one = "lease in etcd of a pod that is gone",
-     .several = "leases in etcd of pods that are gone"},
     {.read = read_blocks,
      .apart = kBlocksApart,
      .one = "block of a node that is gone",
@@ -50,10 +44,8 @@ void note_failure(const std::string& why, Reconciled& result) {
 
 class Reconciler {
 public:
-    Reconciler(const Servers& servers, const ReconcileOptions& options, const base::Deadline& deadline,
-               Reconciled& into)
-        : servers_(servers), options_(options), deadline_(deadline), into_(into),
-          view_(servers.api, options.unknown_node) {}
+    Reconciler(kube::Api& api, const ReconcileOptions& options, const base::Deadline& deadline, Reconciled& into)
+        : api_(api), options_(options), deadline_(deadline), into_(into), view_(api, options.unknown_node) {}
 
     void run() {
         std::vector<std::pair<Domain, Look>> first;
@@ -66,7 +58,7 @@ public:
                 else
                     free_those_seen_twice(domain, found, since + domain.apart.count());
             });
-        attempt([&] { reconcile_ranges(servers_.api, servers_.outside, options_.act, deadline_, into_); });
+        attempt([&] { reconcile_ranges(api_, options_.act, deadline_, into_); });
     }
 
 private:
@@ -93,7 +85,7 @@ private:
     Look look(const Domain& domain) {
         view_.forget();
         Look look;
-        Inventory inventory = domain.read(servers_, deadline_);
+        Inventory inventory = domain.read(api_, deadline_);
         if (inventory.pools) into_.seen.pools = inventory.pools;
         if (inventory.blocks) into_.seen.blocks = inventory.blocks;
         look.counted.foreign = inventory.foreign;
@@ -141,7 +133,7 @@ private:
 
     void free(Held& held) {
         std::string why = why_needed_now(held);
-        if (why.empty()) why = give_back(servers_, held, deadline_);
+        if (why.empty()) why = give_back(api_, held, deadline_);
         if (!why.empty()) return keep(held.left, std::move(why));
         into_.freed.push_back(std::move(held.left));
     }
@@ -186,7 +178,7 @@ private:
         }
     }
 
-    Servers servers_;
+    kube::Api& api_;
     const ReconcileOptions& options_;
     const base::Deadline& deadline_;
     Reconciled& into_;
@@ -195,19 +187,11 @@ private:
 
 } // namespace
 
-Reconciled reconcile(kube::Api& api, std::optional<EtcdToReconcile> etcd, const ReconcileOptions& options,
-                     const base::Deadline& deadline) {
+Reconciled reconcile(kube::Api& api, const ReconcileOptions& options, const base::Deadline& deadline) {
     Reconciled result;
     result.seen.name_space = Survey(api).name_space();
-    std::optional<EtcdSession> session;
-    std::unique_ptr<OutsideStore> outside;
-    if (etcd) {
-        outside = make_etcd_outside(etcd->client, etcd->prefix);
-        session.emplace(std::move(etcd->client), etcd->prefix);
-    }
-    const Servers servers{.api = api, .etcd = session ? &*session : nullptr, .outside = outside.get()};
     try {
-        Reconciler(servers, options, deadline, result).run();
+        Reconciler(api, options, deadline, result).run();
     } catch (const base::Error& error) {
         note_failure(error.what(), result);
     }

@@ -89,9 +89,9 @@ Held held_of(SeenReservation reservation, Holder holder) {
 
 } // namespace
 
-Inventory read_records(const Servers& servers, const base::Deadline& deadline) {
+Inventory read_records(kube::Api& api, const base::Deadline& deadline) {
     Inventory inventory;
-    Survey survey(servers.api);
+    Survey survey(api);
     const auto listed = survey.list_pools(deadline);
     inventory.pools = {.is_served = listed.has_value(), .count = listed ? listed->size() : 0};
     Reservations reservations(survey.list_reservations(deadline).value_or(std::vector<SeenReservation>{}));

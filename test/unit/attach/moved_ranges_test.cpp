@@ -52,8 +52,8 @@ TEST_CASE("the leases of a range that has moved are known by their addresses and
     CHECK(here.store_of("10.0.1.1/24") == "");
     CHECK(here.store_of("fd00::1:7/120") == "");
     CHECK(here.store_of("10.0.0.1/24", "blue") == "");
-    here.ranges().add(network(R"("range": "10.0.0.0/24", "network_name": "blue")"), "etcd");
-    CHECK(here.store_of("10.0.0.1/24", "blue") == "etcd");
+    here.ranges().add(network(R"("range": "10.0.0.0/24", "network_name": "blue")"), "blocks");
+    CHECK(here.store_of("10.0.0.1/24", "blue") == "blocks");
     CHECK(here.store_of("10.0.0.1/24") == "blocks");
 
     here.ranges().add(both, "whereabouts");
@@ -61,7 +61,7 @@ TEST_CASE("the leases of a range that has moved are known by their addresses and
     here.ranges().remove(both);
     CHECK(here.store_of("10.0.0.1/24") == "");
     CHECK(here.store_of("fd00::7/120") == "");
-    CHECK(here.store_of("10.0.0.1/24", "blue") == "etcd");
+    CHECK(here.store_of("10.0.0.1/24", "blue") == "blocks");
 }
 
 TEST_CASE("a part of a range that has moved stays with the other store when another part comes back") {

@@ -23,6 +23,8 @@ namespace rdmanet::cluster::test {
 
 using namespace std::chrono_literals;
 
+inline constexpr const char* kNeedsServer = "a Kubernetes API server: run it by test/cluster/cluster.sh run";
+
 inline std::optional<std::string> cluster_directory() {
     const char* directory = std::getenv("RDMANET_CLUSTER");
     return directory == nullptr ? std::nullopt : std::optional<std::string>(directory);
@@ -74,7 +76,7 @@ inline std::string own_space() {
 class ClusterFixture {
 public:
     ClusterFixture() : space(own_space()) {
-        if (!is_there()) rdmanet::test::mark_skipped("a Kubernetes API server: run it by test/cluster/cluster.sh run");
+        if (!is_there()) rdmanet::test::mark_skipped(kNeedsServer);
     }
     [[nodiscard]] static bool is_there() { return cluster_directory().has_value(); }
 

@@ -131,9 +131,9 @@ public:
         return text;
     }
     /// What reconciling finds of the range: "ADDRESS", or "kept: WHY".
-    std::string reconcile_range(ReconcileOptions::Act act, kube::Api& api, OutsideStore* outside = nullptr) {
+    std::string reconcile_range(ReconcileOptions::Act act, kube::Api& api) {
         Reconciled result;
-        reconcile_ranges(api, outside, act, soon(), result);
+        reconcile_ranges(api, act, soon(), result);
         std::string text;
         for (const Left& left : result.freed)
             if (left.object.starts_with(space + "-")) text += (text.empty() ? "" : " ") + left.address;
@@ -141,9 +141,7 @@ public:
             if (left.object.starts_with(space + "-")) text += "kept: " + left.why;
         return text;
     }
-    std::string reconcile_range(OutsideStore* outside = nullptr) {
-        return reconcile_range(ReconcileOptions::Act::frees, *admin, outside);
-    }
+    std::string reconcile_range() { return reconcile_range(ReconcileOptions::Act::frees, *admin); }
 
     /// Every object of the space, as the server has it.
     std::string everything() {

@@ -254,7 +254,7 @@ namespace {
 /// It does not answer.
 class SilentStore final : public OutsideStore {
 public:
-    [[nodiscard]] std::string name() const override { return "etcd"; }
+    [[nodiscard]] std::string name() const override { return "node"; }
     [[nodiscard]] bool has_range(const Place& /*place*/, const base::Deadline& /*deadline*/) override { return false; }
     void require_range(const Place& /*place*/, const std::string& /*object*/,
                        const base::Deadline& /*deadline*/) override {}
@@ -265,7 +265,7 @@ public:
     }
     void leave_out(const Moving& /*moving*/, const std::vector<ipam::Interval>& /*held*/,
                    const base::Deadline& /*deadline*/) override {
-        throw base::TimeoutError("waited for etcd");
+        throw base::TimeoutError("waited for that store");
     }
     [[nodiscard]] std::vector<Holder> describe(const Place& /*place*/, const base::Deadline& /*deadline*/) override {
         return {};
@@ -279,11 +279,11 @@ TEST_CASE_METHOD(Crossed, "a store that does not answer leaves a range between t
     if (!is_there()) return;
     REQUIRE(add_to_pool("p1") == "10.0.0.1/26");
     SilentStore silent;
-    MigrateOptions options = options_to("etcd");
+    MigrateOptions options = options_to("node");
     options.outside = {&silent};
     CHECK_THAT(migrate_by(options, *admin),
-               Contains("waited for etcd") && Contains("between two stores") && Contains("`--to whereabouts`"));
-    CHECK(recorded().starts_with("whereabouts>etcd unconfirmed"));
+               Contains("waited for that store") && Contains("between two stores") && Contains("`--to whereabouts`"));
+    CHECK(recorded().starts_with("whereabouts>node unconfirmed"));
     options.to = "whereabouts";
     CHECK(migrate_by(options, *admin) == "moved");
 }

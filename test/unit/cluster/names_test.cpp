@@ -1,5 +1,4 @@
 #include "blocks/objects.hpp"
-#include "etcd/keys.hpp"
 
 #include <rdmanet/cluster/whereabouts_store.hpp>
 
@@ -45,14 +44,4 @@ TEST_CASE("an AddressRange that can't be cut is refused, and one of whereabouts 
     CHECK(parse("fc00::/8", "blocks") == 8);
     CHECK(parse("::/0", "whereabouts") == 0);
     for (const char* range : {"::/0", "fc00::/7"}) CHECK_THROWS_AS(parse(range, "blocks"), json::ValueError);
-}
-
-TEST_CASE("a range key of etcd counts only as it is written") {
-    for (const char* subnet : {"10.0.0.0/24", "0.0.0.0/0", "fd00::/64"}) {
-        const auto prefix = base::IpPrefix::parse(subnet);
-        CHECK(EtcdKeys::range_in(EtcdKeys("/rdmanet").range("", *prefix)) == prefix);
-    }
-    for (const char* key : {"010.000.000.007-24", "010.000.000.000-024", "10.0.0.0-24", "010.000.000.000-33",
-                            "010.000.000.000-", "010.000.000.000", "[fd00:0000:0000:0000:0000:0000:0000:0001]-64"})
-        CHECK_FALSE(EtcdKeys::range_in(key));
 }

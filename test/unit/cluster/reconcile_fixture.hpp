@@ -17,8 +17,7 @@
 
 namespace rdmanet::cluster::test {
 
-using Answer = rdmanet::cluster::test::Fate; // one of etcd's cases is called the same
-using Hook = std::function<Answer(const std::string&)>;
+using Hook = std::function<Fate(const std::string&)>;
 using UnknownNode = ReconcileOptions::UnknownNode;
 
 inline constexpr const char* kClock = "GET /api/v1/pods?limit=1";
@@ -100,10 +99,10 @@ public:
         relay.has_small_pages = true;
         relay.decide([&, asked = 0](const std::string& request) mutable {
             if (request == kClock && ++asked == 2) relay.clock_ahead = kBlocksApart.count();
-            return hook ? hook(request) : Answer::passes;
+            return hook ? hook(request) : Fate::passes;
         });
         const auto api = relay.connect();
-        const Reconciled result = reconcile(*api, etcd ? std::optional(etcd()) : std::nullopt, options, soon());
+        const Reconciled result = reconcile(*api, options, soon());
         requests = relay.take_requests();
         return result;
     }
@@ -144,7 +143,6 @@ public:
     [[nodiscard]] std::string ref(const std::string& pod) const { return space + "/" + pod; }
 
     std::vector<std::string> requests;
-    std::function<EtcdToReconcile()> etcd; // if there are leases, too
 
 private:
     std::vector<std::string> nodes_;

@@ -49,10 +49,10 @@ public:
                       R"([{"op":"replace","path":"/spec/allocations/1/id","value":"successor"}])");
             if (request == "PATCH " + path_of_its_range && !std::exchange(has_changed, true))
                 patch(path_of_its_range, R"([{"op":"add","path":"/metadata/annotations","value":{"a":"b"}}])");
-            return Answer::passes;
+            return Fate::passes;
         });
         const auto api = relay.connect();
-        std::string failure = reconcile(*api, std::nullopt, {}, soon()).failure;
+        std::string failure = reconcile(*api, {}, soon()).failure;
         patch(path_of_its_range, R"([{"op":"add","path":"/metadata/finalizers","value":[]}])");
         delete_object(path_of_its_range);
         return failure;

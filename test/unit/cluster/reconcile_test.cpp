@@ -89,7 +89,7 @@ TEST_CASE_METHOD(Leftovers, "what a node has that is not ready is kept until the
         set_ready(node, "True");
         const Reconciled result = run({}, [&](const std::string& request) {
             if (request == kClock) set_ready(node, "False");
-            return Answer::passes;
+            return Fate::passes;
         });
         CHECK(freed(result).empty());
         CHECK(kept(result) == "10.0.0.1" + unready + ", 10.0.0.2" + unready);
@@ -133,9 +133,9 @@ TEST_CASE_METHOD(Leftovers, "the two looks are two minutes apart by the server's
         relay.decide([&](const std::string& request) {
             if (request == kClock) relay.clock_ahead = ++asked == 1 ? 0 : asked == 2 ? 119 : 300;
             is_early = is_early || (asked == 2 && request != kClock);
-            return Answer::passes;
+            return Fate::passes;
         });
-        CHECK(freed(reconcile(*api, std::nullopt, {}, soon())) == "10.0.0.1 pod-name, 10.0.0.2 pod-name");
+        CHECK(freed(reconcile(*api, {}, soon())) == "10.0.0.1 pod-name, 10.0.0.2 pod-name");
         CHECK_FALSE(is_early);
     }
     SECTION("a record that was written in between is looked at for the first time") {
@@ -145,9 +145,9 @@ TEST_CASE_METHOD(Leftovers, "the two looks are two minutes apart by the server's
                 patch(objects("ippools/10.0.0.0-24"),
                       R"([{"op":"replace","path":"/spec/allocations/1/id","value":"other"}])");
             }
-            return Answer::passes;
+            return Fate::passes;
         });
-        const Reconciled result = reconcile(*api, std::nullopt, {}, soon());
+        const Reconciled result = reconcile(*api, {}, soon());
         CHECK(freed(result) == "10.0.0.2 pod-name");
         CHECK(kept(result) == "10.0.0.1 it was not so at the first look");
     }
@@ -155,16 +155,16 @@ TEST_CASE_METHOD(Leftovers, "the two looks are two minutes apart by the server's
         relay.decide([&](const std::string& request) {
             if (request == kClock && ++asked == 2) relay.clock_ahead = 300;
             if (request == "GET /api/v1/namespaces/" + space + "/pods/p1") make_pod("p1");
-            return Answer::passes;
+            return Fate::passes;
         });
-        const Reconciled result = reconcile(*api, std::nullopt, {}, soon());
+        const Reconciled result = reconcile(*api, {}, soon());
         CHECK(freed(result) == "10.0.0.2 pod-name");
         CHECK(kept(result) == "10.0.0.1 its pod is there again");
         CHECK(allocations() == "1");
         CHECK(reservations() == "10.0.0.1");
     }
     SECTION("time that does not pass ends the wait") {
-        const Reconciled result = reconcile(*api, std::nullopt, {}, base::Deadline::in(60s));
+        const Reconciled result = reconcile(*api, {}, base::Deadline::in(60s));
         CHECK_THAT(result.failure, Contains("waited for the API server's clock"));
         CHECK(result.freed.empty());
     }
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(Leftovers, "a record that somebody takes over while it is freed
     const Reconciled result = run({}, [&](const std::string& request) {
         if (request == "PATCH " + pool) // whereabouts, which saw the reservation when it was there
             patch(pool, R"([{"op":"replace","path":"/spec/allocations/1/id","value":"successor"}])");
-        return Answer::passes;
+        return Fate::passes;
     });
     CHECK(freed(result).empty());
     CHECK(kept(result) == "10.0.0.1 somebody else has changed it meanwhile");
@@ -187,27 +187,27 @@ TEST_CASE_METHOD(Leftovers, "a record that somebody takes over while it is freed
 
     SECTION("an address that another range has given in between is named") {
         const Reconciled second = run({}, [&](const std::string& request) {
-            if (request != "PATCH " + pool) return Answer::passes;
+            if (request != "PATCH " + pool) return Fate::passes;
             patch(pool, R"([{"op":"replace","path":"/spec/allocations/1/id","value":"next"}])");
             make_reservation("10.0.0.1", ref("other"));
-            return Answer::passes;
+            return Fate::passes;
         });
         CHECK(freed(second).empty());
         CHECK_THAT(kept(second), Contains("10.0.0.1 ") && Contains(ref("other")) && Contains(ref("p")));
     }
     SECTION("a reservation that the successor has made itself is its own") {
         const Reconciled second = run({}, [&](const std::string& request) {
-            if (request != "PATCH " + pool) return Answer::passes;
+            if (request != "PATCH " + pool) return Fate::passes;
             patch(pool, R"([{"op":"replace","path":"/spec/allocations/1/id","value":"next"}])");
             make_reservation("10.0.0.1", ref("p"));
-            return Answer::passes;
+            return Fate::passes;
         });
         CHECK(kept(second) == "10.0.0.1 somebody else has changed it meanwhile");
     }
     SECTION("a DEL that was faster leaves nothing to keep") {
         const Reconciled second = run({}, [&](const std::string& request) {
             if (request == "PATCH " + pool) patch(pool, R"([{"op":"remove","path":"/spec/allocations/1"}])");
-            return Answer::passes;
+            return Fate::passes;
         });
         CHECK(freed(second).empty());
         CHECK(reservations().empty());
@@ -219,9 +219,8 @@ TEST_CASE_METHOD(Leftovers, "a process that is killed or gets no answer leaves w
     if (!is_there()) return;
     make_pool("{\"1\":" + record("a", ref("p")) + "}");
     make_reservation("10.0.0.1", ref("p"));
-    const Reconciled result = run({}, [&](const std::string& request) {
-        return request.starts_with("PATCH ") ? Answer::is_lost : Answer::passes;
-    });
+    const Reconciled result = run(
+        {}, [&](const std::string& request) { return request.starts_with("PATCH ") ? Fate::is_lost : Fate::passes; });
     CHECK_THAT(result.failure, Contains("no answer says whether IPPool 10.0.0.0-24 was changed"));
     CHECK(allocations() == "1");
     CHECK(reservations().empty());
@@ -246,10 +245,10 @@ TEST_CASE_METHOD(Leftovers, "several at once free each record once") {
             Relay relay("admin", space);
             relay.decide([&, asked = 0](const std::string& request) mutable {
                 if (request == kClock && ++asked == 2) relay.clock_ahead = kBlocksApart.count();
-                return Answer::passes;
+                return Fate::passes;
             });
             const auto api = relay.connect();
-            result = reconcile(*api, std::nullopt, {}, soon());
+            result = reconcile(*api, {}, soon());
         });
     for (std::thread& thread : threads) thread.join();
     std::size_t count = 0;
@@ -278,10 +277,10 @@ TEST_CASE_METHOD(Leftovers, "blocks of a node that is gone are freed, and of no 
         relay.decide([&, asked = 0](const std::string& request) mutable {
             if (request == kClock) relay.clock_ahead = ++asked == 1 ? 0 : asked == 2 ? 299 : 300;
             if (request.starts_with("PATCH ")) ahead_at_change = relay.clock_ahead;
-            return Answer::passes;
+            return Fate::passes;
         });
         const auto api = relay.connect();
-        CHECK(freed(reconcile(*api, std::nullopt, {}, soon())).find("node-gone") != std::string::npos);
+        CHECK(freed(reconcile(*api, {}, soon())).find("node-gone") != std::string::npos);
         CHECK(ahead_at_change == 300);
         CHECK_THAT(blocks(), Contains(" b") && !Contains(" a"));
     }
@@ -290,7 +289,7 @@ TEST_CASE_METHOD(Leftovers, "blocks of a node that is gone are freed, and of no 
         const Reconciled result = run({}, [&, is_back = false](const std::string& request) mutable {
             const bool is_last_moment = request.starts_with(of_node) || request.starts_with("PATCH ");
             if (is_last_moment && !std::exchange(is_back, true)) make_node("a", a->boot());
-            return Answer::passes;
+            return Fate::passes;
         });
         CHECK(freed(result).empty());
         CHECK_THAT(kept(result), Contains("its node is there again"));
@@ -299,7 +298,7 @@ TEST_CASE_METHOD(Leftovers, "blocks of a node that is gone are freed, and of no 
     SECTION("it is registered anew meanwhile") {
         const Reconciled result = run({}, [&, is_back = false](const std::string& request) mutable {
             if (request == kClock && !std::exchange(is_back, true)) make_node("a", a->boot());
-            return Answer::passes;
+            return Fate::passes;
         });
         CHECK(freed(result).empty());
         CHECK(blocks() == before);

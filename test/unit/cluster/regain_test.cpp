@@ -1,7 +1,6 @@
 // `rdmanet ipam check --repair`: what living attachments lack in the stores of a cluster is made again, unless somebody
 // else has it by now.
 #include "blocks_fixture.hpp"
-#include "etcd_case.hpp"
 #include "relay.hpp"
 #include "role.hpp"
 #include "subnet.hpp"
@@ -14,7 +13,6 @@ using namespace rdmanet;
 using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
 using Catch::Matchers::Contains;
-using Sent = rdmanet::cluster::test::Fate;
 
 namespace {
 
@@ -149,7 +147,7 @@ TEST_CASE_METHOD(PoolsToRepair, "a repair whose answer is lost finds out what be
     Relay relay("rdmanet");
     const auto by_relay = relay.connect();
     WhereaboutsStore lossy(*by_relay, options({kRange}));
-    const auto fate = GENERATE(Sent::is_lost, Sent::loses_its_answer);
+    const auto fate = GENERATE(Fate::is_lost, Fate::loses_its_answer);
     relay.decide_next_change(fate);
     CHECK_THAT(regain(lossy, lease), Contains("its record in IPPool") && Contains("OverlappingRangeIPReservation"));
     CHECK(text_of(lossy.unsettled()) == "10.0.0.1/29"); // which is looked at again after a minute
@@ -238,46 +236,4 @@ TEST_CASE_METHOD(BlocksFixture,
     CHECK(text_of(a->store->find(owner("c", "pod-c").key, soon())) == lease.address.to_string());
     CHECK(repair().empty());
     CHECK(a->reserve("d", {claim(range)}) != lease.address.to_string());
-}
-
-TEST_CASE_METHOD(EtcdCase, "keys in etcd that somebody removed are written again for who uses them", "[etcd]") {
-    if (!is_there()) return;
-    const auto store = connect();
-    const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim("10.0.0.0/29"));
-    CHECK(regain(*store, lease).empty());
-    const std::vector<std::string> whole = keys_below(prefix);
-    REQUIRE(whole.size() == 3);
-    const std::string made = "its keys below " + prefix + "/";
-    SECTION("one of them") {
-        const std::size_t which = GENERATE(0U, 1U, 2U);
-        remove_key(prefix + whole[which]);
-        CHECK(regain(*store, lease) == made);
-    }
-    SECTION("all of them, and the node's key") {
-        for (const etcd::KeyValue& entry : entries_below(prefix)) remove_key(prefix + entry.key);
-        CHECK(regain(*store, lease) == made);
-    }
-    SECTION("with an answer that is lost") {
-        for (const std::string& key : whole) remove_key(prefix + key);
-        const auto broken = behind([lost = false](const std::string& request) mutable {
-            if (lost || request.find("request_put") == std::string::npos) return Fate::answered;
-            lost = true;
-            return Fate::answer_lost;
-        });
-        CHECK(regain(*connect({.endpoints = {broken->endpoint()}}), lease) == made);
-    }
-    SECTION("but not those of somebody else") {
-        for (const std::string& key : whole) remove_key(prefix + key);
-        const std::string same = lease.address.address().to_string();
-        REQUIRE(text_of(store->reserve(owner("b", "other"), {wanting("10.0.0.0/29", same)}, soon())) ==
-                lease.address.to_string());
-        CHECK_THAT(regain(*store, lease),
-                   Contains("refused: ") && Contains("default/other") && Contains("delete the pod"));
-        CHECK(text_of(store->find(owner("b", "other").key, soon())) == lease.address.to_string());
-        return;
-    }
-    CHECK(keys_below(prefix) == whole);
-    CHECK(regain(*store, lease).empty());
-    CHECK(text_of(store->release(owner("a", "p").key, soon())) == lease.address.to_string());
-    CHECK(keys_below(prefix).empty());
 }

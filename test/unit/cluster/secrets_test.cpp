@@ -1,18 +1,17 @@
 // Servers that repeat what they were sent, as some proxies do.
-#include "etcd_fixture.hpp"
 #include "unit/http/scripted_server.hpp"
 
-#include <rdmanet/etcd/transaction.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/kube/api.hpp>
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <string>
 #include <variant>
 
 using namespace rdmanet;
-using namespace rdmanet::cluster::test;
+using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 using http::test::Connection;
 using http::test::ScriptedServer;
@@ -63,28 +62,4 @@ TEST_CASE("a token at the end of what is quoted of an answer is not known in par
             connection.send(answer("403 Forbidden", std::string(before, 'x') + kToken));
     });
     CHECK_THAT(said_of(echo), Contains("xxx") && !Contains("s3c"));
-}
-
-TEST_CASE("an etcd that repeats the request does not make the password or the token known") {
-    const bool lets_in = GENERATE(false, true);
-    const std::string status = GENERATE("400 Bad Request", "429 Busy", "200 OK");
-    const std::string password = GENERATE("h1dden", R"(h1d"d\en)", R"(h1d\\"")", "h1d<&>d");
-    INFO((lets_in ? "after the login, " : "at the login, ") << status);
-    ScriptedServer echo([&](Connection& connection) {
-        for (std::string request; !(request = connection.read_request()).empty();) {
-            const bool is_login = request.find("/authenticate") != std::string::npos;
-            connection.send(is_login && lets_in ? answer("200 OK", R"({"token":"t0ken"})")
-                                                : answer(status, "{\"error\":" + in_json(request) + ",\"code\":3}" +
-                                                                     (status == "200 OK" ? request : "")));
-        }
-    });
-    etcd::Access access{.endpoints = {http::Url::parse(echo.url())}, .username = "u", .password = password};
-    etcd::Client client(std::move(access), etcd::Memory(), {.connect = 60s, .request = 60s});
-    std::string said;
-    try {
-        (void)client.run(etcd::Transaction().if_absent("/k").put("/k", "v"), base::Deadline::in(2s));
-    } catch (const etcd::Failure& failure) {
-        said = failure.what();
-    }
-    CHECK_THAT(said, Contains(echo.url()) && !Contains("h1d") && !Contains("t0ken"));
 }

@@ -1,5 +1,4 @@
 #include "blocks_fixture.hpp"
-#include "etcd_fixture.hpp"
 
 #include "../ipam/store_under_test.hpp"
 
@@ -9,20 +8,6 @@
 
 namespace rdmanet::cluster::test {
 namespace {
-
-class Etcd final : public ipam::test::StoreUnderTest {
-public:
-    explicit Etcd(std::string cluster) : cluster_(std::move(cluster)) {}
-
-    std::unique_ptr<ipam::Store> connect(const std::vector<std::string>& /*subnets*/) override {
-        return make_etcd_store(connect_to(servers_of(cluster_)), etcd_options(prefix_));
-    }
-    std::string space() const override { return ""; }
-
-private:
-    std::string cluster_;
-    std::string prefix_ = own_prefix();
-};
 
 /// Pools of whereabouts; each process has a connection of its own. Pools don't know the network of an attachment, so
 /// the node's journal says it.
@@ -84,17 +69,10 @@ private:
 
 std::vector<rdmanet::ipam::test::StoreKindUnderTest> rdmanet::ipam::test::stores_under_test() {
     using namespace cluster::test;
-    std::vector<StoreKindUnderTest> stores;
-    if (ClusterFixture::is_there()) {
-        stores.push_back({.name = "whereabouts", .make = [] { return std::make_unique<Pools>(); }});
-        stores.push_back({.name = "blocks", .make = [] { return std::make_unique<OneNode>(); }});
+    if (!ClusterFixture::is_there()) {
+        rdmanet::test::mark_skipped(kNeedsServer);
+        return {};
     }
-    if (etcd_directory()) {
-        stores.push_back({.name = "etcd with one member", .make = [] { return std::make_unique<Etcd>("one"); }});
-        stores.push_back({.name = "etcd with three members", .make = [] { return std::make_unique<Etcd>("three"); }});
-        stores.push_back({.name = "etcd with TLS and users", .make = [] { return std::make_unique<Etcd>("secure"); }});
-    }
-    if (stores.empty())
-        rdmanet::test::mark_skipped("a cluster: run it by test/cluster/cluster.sh or test/cluster/etcd.sh");
-    return stores;
+    return {{.name = "whereabouts", .make = [] { return std::make_unique<Pools>(); }},
+            {.name = "blocks", .make = [] { return std::make_unique<OneNode>(); }}};
 }

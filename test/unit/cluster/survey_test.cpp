@@ -104,7 +104,6 @@ TEST_CASE("a network has its addresses in pools if its own plugin or one of its 
     CHECK(has_pools(R"({"plugins":[{"type":"tuning"},{"type":"rdmanet","ipam":{"type":"rdmanet"}}]})"));
     CHECK(has_pools(R"({"type":"rdmanet","ipam":{"type":"rdmanet","store":"blocks"}})")); // the range has a pool, too
     CHECK_FALSE(has_pools(R"({"type":"rdmanet","ipam":{"type":"rdmanet","store":"node"}})"));
-    CHECK_FALSE(has_pools(R"({"type":"rdmanet","ipam":{"type":"rdmanet","store":"etcd"}})"));
     CHECK_FALSE(has_pools(R"({"type":"macvlan","ipam":{"type":"static"}})"));
     CHECK_FALSE(has_pools(""));
     CHECK_FALSE(has_pools("[]"));

@@ -138,13 +138,10 @@ TEST_CASE("a cooldown gives a warning where the store cannot keep it on all node
         return text;
     };
     const std::string pools = R"("store": "whereabouts", "kubernetes": {"kubeconfig": "/k"})";
-    const std::string etcd = R"("etcd": {"endpoints": ["http://127.0.0.1:2379"]})";
     CHECK_THAT(warnings_of("60", pools), Contains("cooldown: only the node that released an address waits"));
-    CHECK_THAT(warnings_of("60", etcd), Contains("cooldown: ignored, because store \"etcd\""));
     CHECK(warnings_of("60", R"("store": "blocks", "kubernetes": {"kubeconfig": "/k"})").empty());
     CHECK(warnings_of("60", R"("store": "node")").empty());
     CHECK(warnings_of("0", pools).empty());
-    CHECK_THAT(warnings_of("0", etcd), !Contains("cooldown"));
 }
 
 TEST_CASE("keys without meaning here are accepted; unknown keys and keys about uniqueness produce a warning") {
@@ -152,13 +149,9 @@ TEST_CASE("keys without meaning here are accepted; unknown keys and keys about u
         "leader_lease_duration": 1500, "sleep_for_race": 0,
         "reconciler_cron_expression": "* * * * *", "node_slice_size": "", "etcd_host": "", "configuration_path": ""})")
               .warnings.empty());
-    // Other servers than that of the store have a say, too.
+    // The cluster has a say, too.
     CHECK(config(R"({"range": "10.0.0.0/24", "store": "node", "kubernetes": {"kubeconfig": "/etc/k"}})")
               .warnings.empty());
-    for (const char* store : {"whereabouts", "blocks"})
-        CHECK(config(R"({"range": "10.0.0.0/24", "kubernetes": {"kubeconfig": "/k"}, "store": ")" + std::string(store) +
-                     R"(", "etcd": {"endpoints": ["http://127.0.0.1:2379"]}})")
-                  .warnings.empty());
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "store": "node", "etcd_ca_cert_file": "x"})"),
                Names("etcd_ca_cert_file", "ignored"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "rangeStart": "10.0.0.9"})"),

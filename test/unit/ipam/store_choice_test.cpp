@@ -50,7 +50,7 @@ TEST_CASE("leases are kept on the node, or in the cluster as whereabouts does it
     CHECK(shared.store.kind == StoreKind::whereabouts);
     CHECK(shared.store.kubeconfig == "/etc/k");
     CHECK(shared.store.why == "chosen by \"store\" of the network");
-    CHECK(shared.store.is_named);
+    CHECK(shared.store.open_to.empty());
     CHECK(shared.warnings.empty());
     CHECK_THAT(only_warning("{" + kReach + R"("store": "whereabouts", "range": "10.0.0.0/24", "cooldown": 5})"),
                Names("cooldown", "only the node"));
@@ -69,7 +69,7 @@ TEST_CASE("a network with a cluster uses the cluster's store, which fits the sma
     const Config shared = config("{" + kReach + R"("range": "10.0.0.0/20", "ipRanges": [{"range": "10.16.0.0/16"}]})");
     CHECK(shared.store.kind == StoreKind::whereabouts);
     CHECK_THAT(shared.store.why, Names("kubernetes", "10.0.0.0/20", "4094"));
-    CHECK_FALSE(shared.store.is_named);
+    CHECK(shared.store.open_to.size() == 2);
     const Config large = config("{" + kReach + R"("range": "10.0.0.0/19"})");
     CHECK(large.store.kind == StoreKind::blocks);
     CHECK_THAT(large.store.why, Names("kubernetes", "range 10.0.0.0/19 has more than 4094 usable addresses"));
@@ -113,21 +113,26 @@ TEST_CASE("blocks have a size, a part for requests and the name of the node") {
                Names("blockSize", "ignored"));
     for (const auto& [name, key] :
          {std::pair{"blockSize", R"("blockSize": 16)"}, std::pair{"requestable", R"("requestable": "10.0.0.0/28")"}})
-        for (const std::string& store : {kReach + R"("store": "whereabouts", )",
-                                         std::string(R"("etcd": {"endpoints": ["http://a:2379"]}, )"), std::string()})
+        for (const std::string& store : {kReach + R"("store": "whereabouts", )", std::string()})
             CHECK_THAT(only_warning("{" + store + R"("range": "10.0.0.0/24", )" + key + "}"),
                        Names(name, "ignored", "which has no blocks"));
     CHECK(config(file.network(R"("range": "10.0.0.0/24", "store": "whereabouts")")).warnings.empty());
 }
 
-TEST_CASE("etcd is the store of a network that only says how to reach it, which names no store") {
-    const std::string etcd = R"({"etcd": {"endpoints": ["http://a:2379"]}, "range": "10.0.0.0/24")";
-    CHECK(config(etcd + "}").store.kind == StoreKind::etcd);
-    CHECK_FALSE(config(etcd + "}").store.is_named);
-    CHECK(config(etcd + R"(, "store": "etcd"})").store.is_named);
-    const Config moved = config(etcd + R"(, "store": "node"})"); // `rdmanet ipam` looks there, too
-    CHECK(moved.store.kind == StoreKind::node);
-    CHECK(moved.store.etcd.endpoints == std::vector<std::string>{"http://a:2379"});
+TEST_CASE("a network that had its leases in etcd is refused, and never gets addresses from another store unasked") {
+    const std::string why = "no store \"etcd\"";
+    const std::string etcd = R"("range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a:2379"]})";
+    check_refused(R"({"range": "10.0.0.0/24", "store": "etcd"})", "store", why);
+    for (const std::string& store : {std::string(), kReach + R"("store": "blocks", )", kReach,
+                                     std::string(R"("store": "node", )"), std::string(R"("store": "etcd", )")})
+        check_refused("{" + store + etcd + "}", "etcd", why);
+    const NodeFile file(R"({"kubernetes": {"kubeconfig": "/k"}, "etcd": {"endpoints": ["http://a:2379"]}})");
+    check_refused(file.network(), file.path() + ": etcd", why);
+    const NodeFile named(R"({"store": "etcd", "etcd": {"endpoints": ["http://a:2379"]}})");
+    check_refused(named.network(), named.path() + ": store", why);
+    // Who names a store does not depend on that.
+    CHECK(config(named.network(R"("range": "10.0.0.0/24", "store": "node")")).store.kind == StoreKind::node);
+    CHECK(config(file.network(R"("range": "10.0.0.0/24", "store": "blocks")")).store.kind == StoreKind::blocks);
 }
 
 TEST_CASE("a network that names no store is checked for the one that it turns out to use") {
@@ -198,10 +203,6 @@ TEST_CASE("how long a cluster's store is waited for is said by the network first
     CHECK(limits(better.network()) == "100 5000 60000");
     CHECK(limits(better.network(R"("range": "10.0.0.0/24", "kubernetes": {"requestTimeoutMs": 700, "addTimeoutMs":
         1000})")) == "100 700 1000");
-    const std::string etcd = R"("range": "10.0.0.0/24", "store": "etcd", "etcd": {"endpoints": ["http://e:1"])";
-    CHECK(limits(better.network(etcd + "}")) == "2000 5000 30000");
-    CHECK(limits(better.network(etcd + R"(, "connectTimeoutMs": 1500, "requestTimeoutMs": 2500})")) ==
-          "1500 2500 30000");
 }
 
 TEST_CASE("keys of a cluster never mean the node's own store") {
@@ -212,7 +213,6 @@ TEST_CASE("keys of a cluster never mean the node's own store") {
     check_refused(R"({"range": "10.0.0.0/24", "node_slice_size": "/26"})", "node_slice_size", "slices");
     const std::string fixed = R"({"addresses": [{"address": "10.0.0.5/24"}], )";
     check_refused(fixed + R"("kubernetes": {}})", "kubernetes", "\"kubeconfig\"");
-    check_refused(fixed + R"("etcd": {}})", "etcd", "endpoints");
     const StoreChoice shared_by_nobody = config(fixed + R"("kubernetes": {"kubeconfig": "/k"}})").store;
     CHECK(shared_by_nobody.kind == StoreKind::node);
     CHECK_THAT(shared_by_nobody.why, Names("no range"));
@@ -230,7 +230,7 @@ TEST_CASE("slices of whereabouts' own file are refused where its pools would be 
 
 TEST_CASE("what the cluster's store can't do is refused with a way out") {
     const std::string members = "{" + kReach + R"("store": "whereabouts", )";
-    check_refused(R"({"range": "10.0.0.0/24", "store": "etcd3"})", "store", "\"etcd3\"");
+    check_refused(R"({"range": "10.0.0.0/24", "store": "redis"})", "store", "\"redis\"");
     check_refused(R"({"range": "10.0.0.0/24", "store": 1})", "store", "1");
     check_refused(R"({"range": "10.0.0.0/24", "store": "whereabouts"})", "store", "kubeconfig");
     check_refused(R"({"range": "10.0.0.0/24", "store": "whereabouts", "kubernetes": {}})", "store", "\"kubeconfig\"");
@@ -242,76 +242,4 @@ TEST_CASE("what the cluster's store can't do is refused with a way out") {
     for (const char* name : {"Rails", "-a", "a.", "a..b", "a.-b", "a_b", "a/b"})
         check_refused(members + R"("range": "10.0.0.0/24", "network_name": ")" + name + "\"}", "network_name", name);
     CHECK(config(members + R"("range": "10.0.0.0/24", "network_name": "rails.a-1"})").warnings.empty());
-}
-
-TEST_CASE("etcd is how to reach it, and where its keys are") {
-    const Config plain = config(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a:2379"]}})");
-    CHECK(plain.store.kind == StoreKind::etcd);
-    CHECK(plain.store.etcd.prefix == "/rdmanet");
-    CHECK_THAT(plain.store.why, Contains("chosen by \"etcd\" of the network"));
-    const NodeFile file(R"({"store": "etcd", "nodeName": "n1", "etcd": {"prefix": "/a/b",
-        "endpoints": ["https://a:2379", "https://[fd00::1]:2379"], "ca": "/ca", "cert": "/cert", "key": "/key",
-        "username": "u", "passwordFile": "/p"}})");
-    const Config whole = config(file.network());
-    CHECK(whole.warnings.empty());
-    CHECK(whole.store.node_name == "n1");
-    const EtcdServers again = parse_etcd(json::Document::parse(to_text(whole.store.etcd)).root(), EtcdSource::node);
-    CHECK(again.endpoints == std::vector<std::string>{"https://a:2379", "https://[fd00::1]:2379"});
-    CHECK(again.ca + again.certificate + again.key + again.username + again.password_file + again.prefix ==
-          "/ca/cert/keyu/p/a/b");
-    CHECK(to_text(again) == to_text(whole.store.etcd));
-    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a"], "password": "x"}})"),
-               Contains("etcd.password"));
-    const Config both = config(R"({"range": "10.0.0.0/24", "store": "etcd", "etcd": {"endpoints": ["http://a"]},
-                                  "kubernetes": {"kubeconfig": "/k"}})");
-    CHECK(both.warnings.empty());
-    CHECK(both.store.other_kubeconfig == "/k");
-    CHECK(both.store.kubeconfig.empty());
-    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a"]}, "cooldown": 5})"),
-               Contains("cooldown"));
-}
-
-TEST_CASE("etcd that can't be meant is refused") {
-    const auto refused = [](const std::string& members, const std::string& path, const std::string& words) {
-        check_refused(R"({"range": "10.0.0.0/24", "etcd": {)" + members + "}}", path, words);
-    };
-    refused("", "etcd", "endpoints");
-    refused(R"("endpoints": [])", "etcd.endpoints", "1 to 16");
-    refused(R"("endpoints": ["a:2379"])", "etcd.endpoints[0]", "a:2379");
-    refused(R"("endpoints": ["http://a", "https://a"])", "etcd.endpoints", "all https");
-    refused(R"("endpoints": ["https://a"])", "etcd", "\"ca\"");
-    refused(R"("endpoints": ["http://a"], "prefix": "/a/")", "etcd.prefix", "\"/a/\"");
-    check_refused(R"({"range": "10.0.0.0/24", "store": "etcd"})", "store", "endpoints");
-    check_refused(
-        R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a"]}, "kubernetes": {"kubeconfig": "/k"}})", "etcd",
-        "kubernetes");
-    std::string ranges;
-    for (int number = 0; number < 33; ++number)
-        ranges +=
-            std::string(ranges.empty() ? "" : ",") + R"({"range": "10.)" + std::to_string(number) + R"(.0.0/24"})";
-    check_refused(R"({"etcd": {"endpoints": ["http://a"]}, "ipRanges": [)" + ranges + "]}", "32", "33");
-}
-
-TEST_CASE("a network makes no node send a password or a key to a server that it names") {
-    for (const std::string key : {"username", "passwordFile", "cert", "key"})
-        check_refused(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["https://a"], "ca": "/c", ")" + key +
-                          R"(": "/x"}})",
-                      "etcd." + key, kNodeFile);
-    const NodeFile file(R"({"etcd": {"endpoints": ["https://a"], "ca": "/c", "username": "u", "passwordFile": "/p"}})");
-    const Config mixed = config(file.network(R"("range": "10.0.0.0/24", "etcd": {"endpoints": ["http://b"]})"));
-    CHECK(mixed.store.etcd.endpoints == std::vector<std::string>{"http://b"});
-    CHECK(mixed.store.etcd.username + mixed.store.etcd.password_file == "");
-}
-
-TEST_CASE("a password never crosses the network unencrypted") {
-    const auto file = [](const std::string& endpoint) {
-        return NodeFile(R"({"etcd": {"username": "u", "passwordFile": "/p", "endpoints": [")" + endpoint + "\"]}}");
-    };
-    for (const char* there : {"http://a:2379", "http://10.0.0.1", "http://[fd00::1]:2379", "http://127.0.0.1.x:2379",
-                              "http://localhost.x", "http://128.0.0.1/127.0.0.1"}) {
-        const NodeFile refused = file(there);
-        check_refused(refused.network(), refused.path() + ": etcd", "https");
-    }
-    for (const char* here : {"http://127.0.0.1:2379", "http://127.9.9.9", "http://[::1]:2379", "http://localhost:2379"})
-        CHECK(config(file(here).network()).store.etcd.username == "u");
 }

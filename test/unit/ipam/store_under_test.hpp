@@ -26,7 +26,6 @@ public:
 
 struct StoreKindUnderTest {
     std::string name;
-    /// Null if it is not there; why, says the reporter.
     std::function<std::unique_ptr<StoreUnderTest>()> make;
 };
 [[nodiscard]] std::vector<StoreKindUnderTest> stores_under_test();

@@ -107,7 +107,7 @@ TEST_CASE("an address that another store may have is not missing") {
         CHECK(faults(survey) == "missing 10.0.0.9 of pod \"a/q\"\n");
     }
     SECTION("the range is or was in a store that this survey does not list") {
-        survey.ranges.front().store = GENERATE("etcd", "node");
+        survey.ranges.front().store = "node";
         CHECK(faults(survey) == "");
         survey.ranges.front().subnet = base::IpPrefix::parse("10.0.1.0/24");
         CHECK(faults(survey) == "missing 10.0.0.9 of pod \"a/q\"\n");
@@ -116,12 +116,12 @@ TEST_CASE("an address that another store may have is not missing") {
         CHECK(faults(survey) == "missing 10.0.0.9 of pod \"a/q\"\n");
     }
     SECTION("the range has come from such a store") {
-        survey.ranges.front().from = {"etcd"};
+        survey.ranges.front().from = {"node"};
         CHECK(faults(survey) == "");
     }
     SECTION("addresses are unique in their range only") {
         survey.ranges.front().space = "@10.0.0.0/24";
-        survey.ranges.front().store = "etcd";
+        survey.ranges.front().store = "node";
         CHECK(faults(survey) == "");
     }
 }
@@ -167,10 +167,10 @@ TEST_CASE("a block is stale if its node is gone by UID and by boot id") {
     survey.blocks = {
         {.name = "b", .block = base::IpPrefix::parse("10.0.0.0/28"), .node = "n", .node_uid = "u", .boot_id = "t"}};
     CHECK(faults(survey) == "");
-    survey.nodes = {{.name = "m", .uid = "u2", .machine_id = "i", .boot_id = "t2"}};
+    survey.nodes = {{.name = "m", .uid = "u2", .boot_id = "t2"}};
     CHECK(faults(survey) == "stale AddressBlock b\n");
     survey.nodes->front().boot_id = "t"; // registered anew
     CHECK(faults(survey) == "");
-    survey.nodes->front() = {.name = "n", .uid = "u", .machine_id = "i", .boot_id = "t2"}; // rebooted
+    survey.nodes->front() = {.name = "n", .uid = "u", .boot_id = "t2"}; // rebooted
     CHECK(faults(survey) == "");
 }

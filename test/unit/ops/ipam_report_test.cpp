@@ -23,7 +23,7 @@ IpamSurvey moved_range() {
                       .store = "whereabouts",
                       .subnet = subnet,
                       .block_size = 16,
-                      .from = {"blocks", "etcd"},
+                      .from = {"blocks", "node"},
                       .held = {{first, first + 15}, {first + 40, first + 40}},
                       .is_confirmed = true}};
     return survey;
@@ -34,11 +34,11 @@ IpamSurvey moved_range() {
 TEST_CASE("ipam show says where a range comes from and what other stores still have") {
     const IpamReport report = report_ipam(moved_range());
     CHECK_THAT(to_table(report),
-               Contains("blocks+etcd>whereabouts  net    10.0.0.0/24  -    17 addresses  -     Addr") &&
+               Contains("blocks+node>whereabouts  net    10.0.0.0/24  -    17 addresses  -     Addr") &&
                    !Contains("moving"));
     std::string json = to_json(report);
     json.erase(std::remove_if(json.begin(), json.end(), [](char c) { return c == ' ' || c == '\n'; }), json.end());
-    CHECK_THAT(json, Contains(R"("from":["blocks","etcd"],"moving":false,"held":["10.0.0.0-10.0.0.15","10.0.0.40"])"));
+    CHECK_THAT(json, Contains(R"("from":["blocks","node"],"moving":false,"held":["10.0.0.0-10.0.0.15","10.0.0.40"])"));
 }
 
 TEST_CASE("ipam show says what completes a range that is half moved") {
@@ -47,7 +47,7 @@ TEST_CASE("ipam show says what completes a range that is half moved") {
     CHECK(
         find_notes(survey) ==
         std::vector<std::string>{
-            "AddressRange net-10.0.0.0-24: half moved from store \"blocks\" and \"etcd\" to store \"whereabouts\", and "
+            "AddressRange net-10.0.0.0-24: half moved from store \"blocks\" and \"node\" to store \"whereabouts\", and "
             "until it is moved, no new pod gets an address of it: run `rdmanet ipam migrate --to whereabouts` again "
             "with "
             "its network, or go back with `--to blocks`"});

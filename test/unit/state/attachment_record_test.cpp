@@ -49,7 +49,6 @@ TEST_CASE("a record says where leases are that are not on the node, and is found
     const Row rows[] = {
         {[](LeaseStore&) {}},
         {[](LeaseStore& store) { store.node_name = "n1"; }},
-        {[](LeaseStore& store) { store.etcd = R"({"endpoints":["http://a:1"]})"; }},
         {[](LeaseStore& store) { store.has_open_claim = true; }},
         {[](LeaseStore& store) { store.are_pools_guessed = true; }},
         {[](LeaseStore& store) { store.unsettled_until = 17; }},
