@@ -1,6 +1,8 @@
 #include "subnet.hpp"
 #include "whereabouts_api.hpp"
 
+#include "unit/ipam/fixture.hpp"
+
 #include <rdmanet/json/reader.hpp>
 
 #include <catch2/catch.hpp>

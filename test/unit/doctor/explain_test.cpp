@@ -1,4 +1,6 @@
 // Messages as programs, Kubernetes and Multus print them, and which cause the doctor names.
+#include "support/has.hpp"
+
 #include <rdmanet/doctor/doctor.hpp>
 
 #include <catch2/catch.hpp>
@@ -9,6 +11,8 @@
 
 namespace rdmanet::doctor {
 namespace {
+
+using test::Has;
 
 /// The causes, a line each.
 std::string causes_of(const std::string& text) {
