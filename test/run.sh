@@ -34,7 +34,7 @@ everyday=(
 	"harness 1 release" "sanitized-guest-1 1 sanitized" "build 1 release" "demo 1 release"
 )
 only_in_all=(
-	"moves 1 release sanitize servers" "traffic 1 release" "vfs64 1 release" "bench 2 release" "mutate 2 release"
+	"traffic 1 release" "vfs64 1 release" "bench 2 release" "mutate 2 release"
 	"newest-kernel 1 release"
 )
 
@@ -204,7 +204,7 @@ in_guest() {
 }
 
 part_e2e() {
-	on_this_kernel e2e $guest_turns '~[.]~[cluster]~[etcd]~[moves]'
+	on_this_kernel e2e $guest_turns '~[.]~[cluster]~[etcd]'
 	# Kernels differ.
 	sed -nE 's/^(ok  |FAIL) (.*) \([0-9]+ ms\)$/\2/p' "$logs/e2e.log" | sort | one_of $guest_again >>"$logs/e2e-left"
 }
@@ -212,7 +212,7 @@ part_e2e() {
 # Leaves out cases about documents, large inputs, static binaries and a missing /proc.
 part_sanitized() {
 	choose_cases "$logs/sanitized-cases" $sanitized_native $e2e_test \
-		'[core],~[.]~[cluster]~[etcd]~[moves]~[memory-limit]~[static]~[no-proc]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]'
+		'[core],~[.]~[cluster]~[etcd]~[memory-limit]~[static]~[no-proc]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]'
 	on_this_kernel sanitized $sanitized_turns -f "$logs/sanitized-cases"
 }
 
@@ -238,23 +238,16 @@ with_server_cases() {
 }
 
 part_cluster-unit() {
-	with_server_cases cluster-unit $cluster_test '~[.]~[etcd]~[moves]' $with_server try $cluster_test -r progress
+	with_server_cases cluster-unit $cluster_test '~[.]~[etcd]' $with_server try $cluster_test -r progress
 }
 
 part_cluster() {
-	RDMANET_BINARY=$release with_server_cases cluster $e2e_test '[cluster]~[etcd]~[moves]' \
+	RDMANET_BINARY=$release with_server_cases cluster $e2e_test '[cluster]~[etcd]' \
 		any_kernel $with_server try $e2e_test -r progress
 }
 
 part_cluster-fault() {
-	needs=ptrace with_server_cases cluster-fault $fault_test '[cluster]~[etcd]~[moves]' any_kernel $with_server try test/fault/run.sh
-}
-
-# The store etcd, and moves between stores.
-part_moves() {
-	counted moves-unit $with_server try $with_etcd try $cluster_test -r progress '[etcd],[moves],[store]'
-	RDMANET_BINARY=$release counted moves any_kernel $with_server try $with_etcd try $e2e_test -r progress '[etcd],[moves]'
-	needs=ptrace counted moves-fault any_kernel $with_server try $with_etcd try test/fault/run.sh '[etcd],[moves]'
+	needs=ptrace with_server_cases cluster-fault $fault_test '[cluster]~[etcd]' any_kernel $with_server try test/fault/run.sh
 }
 
 # Without "none" it has long parts, too.

@@ -1,7 +1,6 @@
 #include "network_store.hpp"
 
 #include "clusters.hpp"
-#include "moved_ranges.hpp"
 #include "node_store.hpp"
 #include "one_store.hpp"
 #include "recording_server.hpp"
@@ -67,9 +66,9 @@ ipam::StoreKind kind_of(const RecordedRange& range, const ipam::Config& config) 
         throw ipam::StoreError(
             ipam::StoreError::Kind::permanent,
             fmt::format("AddressRange {} of the cluster has range {} in store \"node\", from which one node gives its "
-                        "addresses: set \"store\": \"node\" in the network on that node, or run `rdmanet ipam migrate "
-                        "--to {} --network FILE` there",
-                        range.object, range.place.subnet, config.store.kind));
+                        "addresses: set \"store\": \"node\" in the network on that node, or delete that AddressRange "
+                        "after the pods of the range are gone",
+                        range.object, range.place.subnet));
     throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                            fmt::format("AddressRange {} of the cluster has range {} in store {}, which this version "
                                        "does not know: name the \"store\" of the network, or use a range of its own",
@@ -102,13 +101,13 @@ std::optional<std::string> find_other_record(const RecordedRanges& ranges, const
         if (range.store.empty() || range.is_unreadable() || range.store == to_string(config.store.kind)) continue;
         const std::string where = range.object.empty() ? "etcd" : fmt::format("AddressRange {}", range.object);
         return fmt::format("{} of the cluster has range {} in store {}, and the network names \"{}\": name one store "
-                           "for the range, or run `rdmanet ipam migrate --to {} --network FILE`",
-                           where, range.place.subnet, base::quoted(range.store), config.store.kind, config.store.kind);
+                           "for the range, or use a range of its own",
+                           where, range.place.subnet, base::quoted(range.store), config.store.kind);
     }
     return std::nullopt;
 }
 
-/// Asks once in a boot, and again before it refuses: the range may have moved since.
+/// Asks once in a boot, and again before it refuses: somebody may have deleted the record since.
 void require_not_recorded_at(const RecordingServer& server, const ipam::Config& config, AskCluster ask,
                              const base::Deadline& deadline) {
     const std::vector<cluster::Place> places = places_of(config);
@@ -128,8 +127,6 @@ void require_recorded_nowhere_else(const ipam::Config& config, const Node& node,
                                    const base::Deadline& deadline) {
     if (config.ranges.empty()) return;
     const ipam::StoreChoice& store = config.store;
-    // The node's own store knows that it has lost the range, and says more.
-    if (store.kind == ipam::StoreKind::node && MovedRanges(node).find(config)) return;
     if (!store.other_kubeconfig.empty())
         require_not_recorded_at(RecordingServer::api(store.other_kubeconfig, store.limits, node), config, ask,
                                 deadline);
@@ -137,22 +134,14 @@ void require_recorded_nowhere_else(const ipam::Config& config, const Node& node,
         require_not_recorded_at(RecordingServer::etcd(store.etcd, store.limits, node), config, ask, deadline);
 }
 
-/// In the node's own store, until somebody moves them.
+/// In the node's own store, which the cluster would not know.
 ipam::Config stay_on_node(ipam::Config config, const RangeOnNode& has) {
     config.warnings = {
         fmt::format("range {} stays in the store of this node, which has {} of it, and the cluster has "
-                    "recorded no store for it: run `rdmanet ipam migrate --to {} --network FILE` on this "
-                    "node to move it",
+                    "recorded no store for it: for store \"{}\", delete the pods of the range on this node first",
                     has.range, has.leases, config.store.kind)};
     config.store = {.why = fmt::format("which has {} of range {}", has.leases, has.range)};
     return config;
-}
-
-/// Unless a move has begun.
-std::optional<RangeOnNode> find_staying(const ipam::Config& config, NodeStore& on_node, const Node& node,
-                                        const base::Deadline& deadline) {
-    auto has = find_range_on_node(config, on_node, node, deadline);
-    return has && MovedRanges(node).find(config) ? std::nullopt : has;
 }
 
 } // namespace
@@ -163,7 +152,7 @@ ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const 
     // STATUS comes twice a second, and leaves it to ADD.
     if (ask != AskCluster::if_unknown) require_recorded_nowhere_else(config, node, ask, until);
     if (config.store.is_named) return config;
-    const auto has = find_staying(config, on_node, node, deadline);
+    const auto has = find_range_on_node(config, on_node, node, deadline);
     if (!has && config.store.open_to.empty()) return config; // nobody has to be asked
     const RecordedRanges ranges = find_recorded(config, node, ask, has.has_value(), until).value_or(RecordedRanges{});
     const bool stays = has && is_unrecorded(ranges);

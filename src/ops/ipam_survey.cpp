@@ -166,10 +166,6 @@ cluster::EtcdSurvey& IpamClients::etcd() {
     return *etcd_;
 }
 
-std::unique_ptr<cluster::OutsideStore> IpamClients::make_etcd_outside() {
-    return cluster::make_etcd_outside(connect_to_etcd(*places_.etcd), places_.etcd->prefix);
-}
-
 cluster::EtcdNodes& IpamClients::etcd_nodes() {
     if (!etcd_nodes_)
         etcd_nodes_ = std::make_unique<cluster::EtcdNodes>(connect_to_etcd(*places_.etcd), places_.etcd->prefix);

@@ -33,7 +33,7 @@ TEST_CASE("a range with leases in the node's own store goes to etcd only if the 
     const ProcessResult stays = open.run();
     CHECK(addresses(stays.out) == "10.41.9.2/24");
     CHECK_THAT(complaints(stays.err), Names("range 10.41.9.0/24 stays in the store of this node, which has 1 lease",
-                                            "`rdmanet ipam migrate --to etcd --network FILE` on this node"));
+                                            "delete the pods of the range on this node"));
     CHECK_THAT(complaints(open.with_command("STATUS").run().err), Names("10.41.9.0/24 stays"));
     CHECK(etcd_keys(prefix) == "");
     CHECK_THAT(refusal(named), Names("10.41.9.0/24 has 2 leases in the store of this node"));

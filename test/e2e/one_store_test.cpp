@@ -55,7 +55,7 @@ TEST_CASE("addresses that this node has in the cluster's pool keep their range f
     for (const char* range : {"'10.77.1.0/24'", "'10.77.0.0/16'", "'10.77.1.0/28'"}) {
         const PluginCall named = on_node(stage.pod, concat(in_space, range, ",'cooldown':0"));
         const auto has_one = Names("has 1 lease of this node in store \"whereabouts\"",
-                                   "set \"store\": \"whereabouts\"", "`rdmanet ipam migrate --to node --network FILE`");
+                                   "set \"store\": \"whereabouts\"", "delete the pods of the range on this node");
         for (const std::string& said : refusals(named)) CHECK_THAT(said, has_one);
         CHECK_THAT(status(named), has_one);
     }
@@ -95,7 +95,7 @@ TEST_CASE("a network that names the node's own store obeys what the cluster has 
 }
 
 TEST_CASE("an address that another store of the cluster gave to a pod of this node is given to nobody else",
-          "[cluster][moves]") {
+          "[cluster][etcd]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();

@@ -125,7 +125,7 @@ TEST_CASE("the example CronJob runs as a pod of its ServiceAccount", "[cluster][
 }
 
 TEST_CASE("the example CronJob frees leases in etcd, if its Secret has the files of the nodes",
-          "[cluster][moves][examples]") {
+          "[cluster][etcd][examples]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     const ClusterJob job = example_manifests().cluster_jobs.front();
     REQUIRE(job.secret_path == kNodeFiles);

@@ -5,7 +5,6 @@
 #include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/etcd_nodes.hpp>
-#include <rdmanet/cluster/etcd_outside.hpp>
 #include <rdmanet/cluster/etcd_survey.hpp>
 #include <rdmanet/cluster/survey.hpp>
 #include <rdmanet/kube/access.hpp>
@@ -58,7 +57,6 @@ public:
     /// Throws base::Error.
     [[nodiscard]] kube::Api& kube();
     [[nodiscard]] cluster::EtcdSurvey& etcd();
-    [[nodiscard]] std::unique_ptr<cluster::OutsideStore> make_etcd_outside();
     [[nodiscard]] cluster::EtcdNodes& etcd_nodes();
 
 private:

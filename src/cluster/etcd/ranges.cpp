@@ -30,8 +30,8 @@ bool has_range(const Claim& claim) {
                                      base::quoted(other.key), other.subnet));
     if (other.store.ends_with(kToEtcd))
         throw StoreError(StoreError::Kind::temporary,
-                         fmt::format("range {}: key {} says that it is on its way to etcd: try again; if it stays so, "
-                                     "run `rdmanet ipam migrate --to etcd` again",
+                         fmt::format("range {}: key {} says that it is on its way to etcd: delete that key after "
+                                     "the pods of the range are gone",
                                      other.subnet, base::quoted(other.key)));
     throw StoreError(StoreError::Kind::permanent,
                      fmt::format("range {}: this network has \"store\" etcd, and key {} says that the addresses of {} "

@@ -1,6 +1,5 @@
 #include "taking.hpp"
 
-#include "../held.hpp"
 #include "../tried.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -39,8 +38,7 @@ std::uint64_t seed_of(const Owner& owner, std::size_t slot) {
 void refuse_held(const IpAddress& wanted, const etcd::KeyValue& entry) {
     if (const auto hold = parse_stored_hold(entry.value))
         throw ipam::RequestedAddressTaken(
-            fmt::format("requested address {} is held by {}: request another address, or delete the pod that has it, "
-                        "then run `rdmanet ipam migrate` again",
+            fmt::format("requested address {} is held by {}: request another address, or delete the pod that has it",
                         wanted, hold->holder));
 }
 
@@ -79,13 +77,11 @@ EtcdTaking::Outcome EtcdTaking::take(const base::Deadline& deadline) {
 std::string EtcdTaking::describe_held_in(const std::string& space, const base::Deadline& deadline) {
     Transaction counting;
     counting.read(Range::below(parts_.keys().addresses(space), Range::Want::count))
-        .read(Range::below(parts_.keys().owners(space), Range::Want::count))
-        .read(RecordedRanges::all(parts_.keys(), space));
+        .read(Range::below(parts_.keys().owners(space), Range::Want::count));
     const Answer answer = parts_.session.run(counting, deadline);
     const std::uint64_t addresses = answer.found.at(0).count;
     const std::uint64_t leases = answer.found.at(1).count;
-    const std::size_t ranges = RecordedRanges::parse(answer.found.at(2), answer.revision).ranges.size();
-    return describe_held(addresses - std::min(addresses, leases), ranges - std::min<std::size_t>(ranges, 1));
+    return addresses <= leases ? "" : fmt::format("; other stores still have {} of them", addresses - leases);
 }
 
 /// nullopt: try again, with what was learned.

@@ -7,7 +7,6 @@
 #include "../whereabouts_api.hpp"
 #include "cluster_view.hpp"
 
-#include <rdmanet/cluster/migrate.hpp>
 #include <rdmanet/cluster/reconcile.hpp>
 #include <rdmanet/cluster/survey.hpp>
 
@@ -29,8 +28,7 @@ struct HeldRecord {
 /// Where things are held.
 struct Servers {
     kube::Api& api;
-    EtcdSession* etcd = nullptr;     // if leases are there, too
-    OutsideStore* outside = nullptr; // the same etcd
+    EtcdSession* etcd = nullptr; // if leases are there, too
 };
 
 struct Held {
@@ -53,10 +51,6 @@ struct Inventory {
 [[nodiscard]] Inventory read_records(const Servers& servers, const base::Deadline& deadline);
 [[nodiscard]] Inventory read_leases(const Servers& servers, const base::Deadline& deadline);
 [[nodiscard]] Inventory read_blocks(const Servers& servers, const base::Deadline& deadline);
-
-/// Addresses that the store of a range leaves out after a move, although the old store has them no more.
-void reconcile_ranges(kube::Api& api, OutsideStore* outside, ReconcileOptions::Act act, const base::Deadline& deadline,
-                      Reconciled& into);
 
 /// Gives it back if nothing of it has changed. Returns why it stays; empty: it is free. Throws ipam::StoreError, also
 /// where no answer says what became of it.

@@ -2,11 +2,9 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/etcd_outside.hpp>
 #include <rdmanet/http/pause.hpp>
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -66,7 +64,6 @@ public:
                 else
                     free_those_seen_twice(domain, found, since + domain.apart.count());
             });
-        attempt([&] { reconcile_ranges(servers_.api, servers_.outside, options_.act, deadline_, into_); });
     }
 
 private:
@@ -200,12 +197,8 @@ Reconciled reconcile(kube::Api& api, std::optional<EtcdToReconcile> etcd, const 
     Reconciled result;
     result.seen.name_space = Survey(api).name_space();
     std::optional<EtcdSession> session;
-    std::unique_ptr<OutsideStore> outside;
-    if (etcd) {
-        outside = make_etcd_outside(etcd->client, etcd->prefix);
-        session.emplace(std::move(etcd->client), etcd->prefix);
-    }
-    const Servers servers{.api = api, .etcd = session ? &*session : nullptr, .outside = outside.get()};
+    if (etcd) session.emplace(std::move(etcd->client), etcd->prefix);
+    const Servers servers{.api = api, .etcd = session ? &*session : nullptr};
     try {
         Reconciler(servers, options, deadline, result).run();
     } catch (const base::Error& error) {

@@ -52,7 +52,7 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(EtcdLeftovers, "leases in etcd are freed if this cluster has the node, by the same rules", "[moves]") {
+TEST_CASE_METHOD(EtcdLeftovers, "leases in etcd are freed if this cluster has the node, by the same rules", "[etcd]") {
     if (!is_there()) return;
     etcd = [this] { return EtcdToReconcile{.client = connect_to_etcd(), .prefix = prefix_of_keys}; };
     const std::string node = make_ready_node("a", "False");
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(EtcdLeftovers, "leases in etcd are freed if this cluster has th
     }
 }
 
-TEST_CASE_METHOD(EtcdLeftovers, "an etcd that is away keeps nothing in the API server from being freed", "[moves]") {
+TEST_CASE_METHOD(EtcdLeftovers, "an etcd that is away keeps nothing in the API server from being freed", "[etcd]") {
     if (!is_there()) return;
     etcd = [this] {
         return EtcdToReconcile{.client = {etcd::read_access({.endpoints = {"http://127.0.0.1:1"}}), etcd::Memory(),
