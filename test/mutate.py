@@ -19,7 +19,7 @@ TREE, BUILD, MUTANT = WORK / "tree", WORK / "build", WORK / "mutant"
 E2E = TOP / "build/release/test/e2e/e2e_test"
 
 # The next change takes these away.
-LEFT_OUT = re.compile(r"migrat|regain|move_leases|moved_ranges|node_move|recording_server")
+LEFT_OUT = re.compile(r"regain|recording_server")
 
 # Tags of the native end-to-end cases that are likely to find a mutation below a path of src/, so they run first; the
 # longest path that fits counts.

@@ -7,7 +7,7 @@
 #
 # The seed chooses them; without --seed it is the commit's (test/seed), so that a commit always has the same ones. Only
 # *.cpp files are changed. Comments, texts, and changes that do not compile are passed over. Unless they are named,
-# files of moves between stores are left out.
+# files of the stores' repair are left out.
 #
 # A mutation that no test notices survives, and is listed at the end. It needs a test if a user could notice it. Others
 # change nothing that can be seen, such as the size of a buffer. The last line is: N mutations, N killed, N survived.

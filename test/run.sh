@@ -34,7 +34,7 @@ everyday=(
 	"harness 1 release" "sanitized-guest-1 1 sanitized" "build 1 release" "demo 1 release"
 )
 only_in_all=(
-	"moves 1 release sanitize servers" "traffic 1 release" "vfs64 1 release" "bench 2 release" "mutate 2 release"
+	"traffic 1 release" "vfs64 1 release" "bench 2 release" "mutate 2 release"
 	"newest-kernel 1 release"
 )
 
@@ -204,7 +204,7 @@ in_guest() {
 }
 
 part_e2e() {
-	on_this_kernel e2e $guest_turns '~[.]~[cluster]~[moves]'
+	on_this_kernel e2e $guest_turns '~[.]~[cluster]'
 	# Kernels differ.
 	sed -nE 's/^(ok  |FAIL) (.*) \([0-9]+ ms\)$/\2/p' "$logs/e2e.log" | sort | one_of $guest_again >>"$logs/e2e-left"
 }
@@ -212,7 +212,7 @@ part_e2e() {
 # Leaves out cases about documents, large inputs, static binaries and a missing /proc.
 part_sanitized() {
 	choose_cases "$logs/sanitized-cases" $sanitized_native $e2e_test \
-		'[core],~[.]~[cluster]~[moves]~[memory-limit]~[static]~[no-proc]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]'
+		'[core],~[.]~[cluster]~[memory-limit]~[static]~[no-proc]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]'
 	on_this_kernel sanitized $sanitized_turns -f "$logs/sanitized-cases"
 }
 
@@ -237,20 +237,17 @@ with_server_cases() {
 }
 
 part_cluster-unit() {
-	with_server_cases cluster-unit $cluster_test '~[.]~[moves]' $with_server try $cluster_test -r progress
+	with_server_cases cluster-unit $cluster_test '~[.]' $with_server try $cluster_test -r progress
 }
 
 part_cluster() {
-	RDMANET_BINARY=$release with_server_cases cluster $e2e_test '[cluster]~[moves]' \
+	RDMANET_BINARY=$release with_server_cases cluster $e2e_test '[cluster]' \
 		any_kernel $with_server try $e2e_test -r progress
 }
 
 part_cluster-fault() {
-	needs=ptrace with_server_cases cluster-fault $fault_test '[cluster]~[moves]' any_kernel $with_server try test/fault/run.sh
-}
-
+	needs=ptrace with_server_cases cluster-fault $fault_test '[cluster]' any_kernel $with_server try test/fault/run.sh
 # Moves between stores.
-part_moves() {
 	counted moves-unit $with_server try $cluster_test -r progress '[moves]'
 	RDMANET_BINARY=$release counted moves any_kernel $with_server try $e2e_test -r progress '[moves]'
 	needs=ptrace counted moves-fault any_kernel $with_server try test/fault/run.sh '[moves]'

@@ -13,7 +13,7 @@ IpamCommand::IpamCommand(CLI::App& app)
     : ipam_(app.add_subcommand("ipam", "look at addresses in all lease stores, and repair them")) {
     ipam_->require_subcommand(0, 1);
     options_.state_directory = cmd::state_directory();
-    for (const auto add : {add_ipam_show, add_ipam_check, add_ipam_release, add_ipam_migrate, add_ipam_reconcile})
+    for (const auto add : {add_ipam_show, add_ipam_check, add_ipam_release, add_ipam_reconcile})
         verbs_.push_back(add(*ipam_, options_));
     for (const IpamVerb& verb : verbs_) verb.command->allow_extras();
 }

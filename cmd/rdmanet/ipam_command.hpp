@@ -23,7 +23,6 @@ struct IpamVerb {
 [[nodiscard]] IpamVerb add_ipam_check(CLI::App& ipam, IpamOptions& options);
 [[nodiscard]] IpamVerb add_ipam_release(CLI::App& ipam, IpamOptions& options);
 [[nodiscard]] IpamVerb add_ipam_reconcile(CLI::App& ipam, IpamOptions& options);
-[[nodiscard]] IpamVerb add_ipam_migrate(CLI::App& ipam, IpamOptions& options);
 
 class IpamCommand {
 public:

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -122,32 +121,6 @@ void look_for_earlier_blocks(const std::string& kubeconfig, const std::string& n
                                   fmt::format("{}\n{}", kubeconfig, node_name));
     if (memory.find()) return;
     if (SharedLeases(in_blocks(kubeconfig, node_name), node, records).tidy(deadline)) memory.note("looked");
-}
-
-bool has_moved_to_pools(const ipam::ConfiguredRange& range, const ipam::StoreChoice& store, const Node& node,
-                        const state::AttachmentStore& records, const base::Deadline& deadline) {
-    const base::IpPrefix& subnet = range.range.subnet();
-    const auto is_known = [&] {
-        const std::vector<ipam::BlockRange> ranges = open_block_leases(node, records).ranges(deadline);
-        return std::any_of(ranges.begin(), ranges.end(), [&](const ipam::BlockRange& one) {
-            return one.space == range.space && one.subnet.network() == subnet.network() &&
-                   one.subnet.length() == subnet.length() && one.has_moved();
-        });
-    };
-    if (is_known()) return true;
-    std::map<std::string, std::string> clusters; // the node's name in each
-    for (const ipam::BlockRange& one : open_block_leases(node, records).ranges(deadline))
-        clusters.emplace(one.kubeconfig, one.node_name);
-    // A file that was made again from the journal knows no cluster.
-    clusters.emplace(store.kubeconfig, store.node_name);
-    for (const auto& [kubeconfig, node_name] : clusters) {
-        try {
-            SharedLeases(in_blocks(kubeconfig, node_name), node, records).follow_ranges(deadline);
-        } catch (const ipam::StoreError& error) { // then nothing says that it has
-            node.log.info(error.what());
-        }
-    }
-    return is_known();
 }
 
 } // namespace rdmanet::attach

@@ -6,7 +6,6 @@
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
-#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/ipam/store/block_file.hpp>
 #include <rdmanet/state/attachment_store.hpp>
@@ -44,11 +43,5 @@ void release_block_leases(const ipam::OwnerKey& key, const Node& node, const sta
 /// leads to. Asks once a boot. Throws ipam::StoreError.
 void look_for_earlier_blocks(const std::string& kubeconfig, const std::string& node_name, const Node& node,
                              const state::AttachmentStore& records, const base::Deadline& deadline);
-
-/// Whether the cluster has let another store have the range, whose addresses in blocks that store leaves out
-/// (`rdmanet ipam migrate`). Asks the clusters of the node's blocks and of `store` if this node does not know it.
-[[nodiscard]] bool has_moved_to_pools(const ipam::ConfiguredRange& range, const ipam::StoreChoice& store,
-                                      const Node& node, const state::AttachmentStore& records,
-                                      const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

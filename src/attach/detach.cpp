@@ -248,8 +248,6 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
             throw;
         }
     });
-    if (has_no_leases && remaining.lease_store)
-        remaining.lease_store->is_beside = false; // the node's own store has none
     drop_released(remaining, has_no_leases && !is_owed);
     remaining.removal_unfinished = remaining.removal_unfinished || is_owed;
     const bool is_recorded = attempt(held, "journal record", [&] {

@@ -1,7 +1,6 @@
 #include "network_store.hpp"
 
 #include "clusters.hpp"
-#include "moved_ranges.hpp"
 #include "node_store.hpp"
 #include "one_store.hpp"
 #include "recording_server.hpp"
@@ -57,9 +56,9 @@ ipam::StoreKind kind_of(const RecordedRange& range, const ipam::Config& config) 
         throw ipam::StoreError(
             ipam::StoreError::Kind::permanent,
             fmt::format("AddressRange {} of the cluster has range {} in store \"node\", from which one node gives its "
-                        "addresses: set \"store\": \"node\" in the network on that node, or run `rdmanet ipam migrate "
-                        "--to {} --network FILE` there",
-                        range.object, range.place.subnet, config.store.kind));
+                        "addresses: set \"store\": \"node\" in the network on that node, or delete that AddressRange "
+                        "after the pods of the range are gone",
+                        range.object, range.place.subnet));
     throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                            fmt::format("AddressRange {} of the cluster has range {} in store {}, which this version "
                                        "does not know: name the \"store\" of the network, or use a range of its own",
@@ -90,20 +89,18 @@ ipam::Config settle(const ipam::Config& config, const RecordedRanges& ranges) {
 std::optional<std::string> find_other_record(const RecordedRanges& ranges, const ipam::Config& config) {
     for (const RecordedRange& range : ranges) {
         if (range.store.empty() || range.is_unreadable() || range.store == to_string(config.store.kind)) continue;
-        return fmt::format(
-            "AddressRange {} of the cluster has range {} in store {}, and the network names \"{}\": name "
-            "one store for the range, or run `rdmanet ipam migrate --to {} --network FILE`",
-            range.object, range.place.subnet, base::quoted(range.store), config.store.kind, config.store.kind);
+        return fmt::format("AddressRange {} of the cluster has range {} in store {}, and the network names \"{}\": name "
+                           "one store for the range, or use a range of its own",
+                           range.object, range.place.subnet, base::quoted(range.store), config.store.kind);
     }
     return std::nullopt;
 }
 
 /// A network may name the node's own store, and it or its node a cluster. Asks that once in a boot, and again before it
-/// refuses: the range may have moved since.
+/// refuses: somebody may have deleted the record since.
 void require_not_in_cluster(const ipam::Config& config, const Node& node, AskCluster ask,
                             const base::Deadline& deadline) {
     if (config.ranges.empty() || config.store.other_kubeconfig.empty()) return;
-    if (MovedRanges(node).find(config)) return; // the node's own store knows that it has lost the range, and says more
     const RecordingServer server(config.store.other_kubeconfig, config.store.limits, node);
     const std::vector<cluster::Place> places = places_of(config);
     const auto known = server.remembered(places);
@@ -116,22 +113,14 @@ void require_not_in_cluster(const ipam::Config& config, const Node& node, AskClu
         throw ipam::StoreError(ipam::StoreError::Kind::permanent, *other);
 }
 
-/// In the node's own store, until somebody moves them.
+/// In the node's own store, which the cluster would not know.
 ipam::Config stay_on_node(ipam::Config config, const RangeOnNode& has) {
     config.warnings = {
         fmt::format("range {} stays in the store of this node, which has {} of it, and the cluster has "
-                    "recorded no store for it: run `rdmanet ipam migrate --to {} --network FILE` on this "
-                    "node to move it",
+                    "recorded no store for it: for store \"{}\", delete the pods of the range on this node first",
                     has.range, has.leases, config.store.kind)};
     config.store = {.why = fmt::format("which has {} of range {}", has.leases, has.range)};
     return config;
-}
-
-/// Unless a move has begun.
-std::optional<RangeOnNode> find_staying(const ipam::Config& config, NodeStore& on_node, const Node& node,
-                                        const base::Deadline& deadline) {
-    auto has = find_range_on_node(config, on_node, node, deadline);
-    return has && MovedRanges(node).find(config) ? std::nullopt : has;
 }
 
 } // namespace
@@ -142,7 +131,7 @@ ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const 
     // STATUS comes twice a second, and leaves it to ADD.
     if (ask != AskCluster::if_unknown) require_not_in_cluster(config, node, ask, until);
     if (config.store.open_to.empty()) return config; // nobody has to be asked
-    const auto has = find_staying(config, on_node, node, deadline);
+    const auto has = find_range_on_node(config, on_node, node, deadline);
     const RecordedRanges ranges = find_recorded(config, node, ask, has.has_value(), until).value_or(RecordedRanges{});
     ipam::Config settled = has && is_unrecorded(ranges) ? stay_on_node(config, *has) : settle(config, ranges);
     for (const std::string& warning : settled.warnings) node.log.warn(warning);

@@ -3,7 +3,6 @@
 #include "block_leases.hpp"
 #include "clusters.hpp"
 #include "leases.hpp"
-#include "moved_ranges.hpp"
 #include "node_store.hpp"
 #include "shared_ranges.hpp"
 
@@ -28,11 +27,11 @@ using ipam::StoreKind;
 void require_none_on_node(const ipam::Config& network, NodeStore& on_node, const Node& node,
                           const base::Deadline& deadline) {
     if (const auto known = find_range_on_node(network, on_node, node, deadline))
-        throw StoreError(StoreError::Kind::permanent,
-                         fmt::format("range {} has {} in the store of this node, and the cluster's store does not know "
-                                     "them: run `rdmanet ipam migrate --to {} --network FILE` on this node, or set "
-                                     "\"store\": \"node\"",
-                                     known->range, known->leases, network.store.kind));
+        throw StoreError(
+            StoreError::Kind::permanent,
+            fmt::format("range {} has {} in the store of this node, and the cluster's store does not know "
+                        "them: set \"store\": \"node\", or delete the pods of the range on this node first",
+                        known->range, known->leases));
 }
 
 void require_none_in_blocks(const ipam::Config& network, const Node& node, const state::AttachmentStore& records,
@@ -41,17 +40,14 @@ void require_none_in_blocks(const ipam::Config& network, const Node& node, const
     ipam::BlockFile in_blocks = open_block_leases(node, records);
     PodProbe pods(node);
     ipam::Allocator allocator(in_blocks, pods);
-    const bool is_in_pools = network.store.kind == StoreKind::whereabouts;
     for (const ipam::ConfiguredRange& range : network.ranges) {
         const auto leases = allocator.usage(range, deadline).leases;
         if (leases == 0) continue;
-        if (is_in_pools && has_moved_to_pools(range, network.store, node, records, node.clusters->until(deadline)))
-            continue;
         throw StoreError(StoreError::Kind::permanent,
                          fmt::format("range {} has {} in blocks of the cluster, and the network's store does not "
-                                     "know them: run `rdmanet ipam migrate --to {} --network FILE`, or set "
-                                     "\"store\": \"blocks\"",
-                                     range.range, base::counted(leases, "lease", "leases"), network.store.kind));
+                                     "know them: set \"store\": \"blocks\", or delete the pods of the range on this "
+                                     "node first",
+                                     range.range, base::counted(leases, "lease", "leases")));
     }
 }
 
@@ -101,8 +97,8 @@ void require_none_in_cluster(const ipam::Config& network, const Node& node, cons
         const std::string store = others.front().lease_store->kind;
         throw StoreError(StoreError::Kind::permanent,
                          fmt::format("range {} has {} of this node in store {}, and this network's store, \"node\", "
-                                     "does not know them: set \"store\": {}, or run `rdmanet ipam migrate --to node "
-                                     "--network FILE`",
+                                     "does not know them: set \"store\": {}, or delete the pods of the range on this "
+                                     "node first",
                                      range.range, base::counted(leases, "lease", "leases"), base::quoted(store),
                                      base::quoted(store)));
     }
@@ -124,10 +120,7 @@ std::optional<RangeOnNode> find_range_on_node(const ipam::Config& network, NodeS
 
 void require_in_one_store(const ipam::Config& network, NodeStore& on_node, const Node& node,
                           const state::AttachmentStore& records, const base::Deadline& deadline) {
-    if (network.store.kind != StoreKind::node)
-        require_none_on_node(network, on_node, node, deadline);
-    else if (const auto moved = MovedRanges(node).find(network))
-        throw moved->refusal();
+    if (network.store.kind != StoreKind::node) require_none_on_node(network, on_node, node, deadline);
     if (network.store.kind != StoreKind::blocks) require_none_in_blocks(network, node, records, deadline);
     if (network.store.kind == StoreKind::node) require_none_in_cluster(network, node, records);
 }

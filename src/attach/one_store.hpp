@@ -28,9 +28,8 @@ struct RangeOnNode {
 // These throw ipam::StoreError. Two ADDs of one range with different stores may begin at the same moment. So each looks
 // again after it has written its own lease, or the journal's record before a claim: one of them sees the other.
 
-/// If a store that is not the network's has leases of its ranges, as far as this node knows. Stores of the cluster may
-/// have what another one holds for them, and obey what their server has recorded. An API server is asked only whether
-/// blocks of the node have moved to pools.
+/// If a store that is not the network's has leases of its ranges, as far as this node knows. Asks no server: stores of
+/// the cluster obey what theirs has recorded.
 void require_in_one_store(const ipam::Config& network, NodeStore& on_node, const Node& node,
                           const state::AttachmentStore& records, const base::Deadline& deadline);
 

@@ -2,7 +2,6 @@
 
 #include "block_leases.hpp"
 #include "clusters.hpp"
-#include "moved_ranges.hpp"
 #include "network_store.hpp"
 #include "one_store.hpp"
 #include "shared_leases.hpp"
@@ -24,13 +23,12 @@
 namespace rdmanet::attach {
 namespace {
 
-/// While this ADD ran, or before it, another store may have got the leases of the range, or given others of them.
+/// While this ADD ran, another store may have given leases of the range.
 void require_still_on_node(const ipam::Config& config, const ipam::Allocation& allocation, Session& session,
                            const base::Deadline& deadline) {
+    if (allocation.fresh.empty()) return;
     try {
-        if (const auto moved = MovedRanges(session.node).find(allocation.leases)) throw moved->refusal();
-        if (!allocation.fresh.empty())
-            require_in_one_store(config, session.leases, session.node, session.records, deadline);
+        require_in_one_store(config, session.leases, session.node, session.records, deadline);
     } catch (const ipam::StoreError&) {
         session.leases.withdraw(session.key, allocation.fresh, deadline);
         throw;

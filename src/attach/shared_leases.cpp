@@ -276,18 +276,6 @@ std::vector<ipam::Lease> SharedLeases::find(const ipam::OwnerKey& key, const bas
     return ask([&](ipam::Store& store) { return store.find(key, deadline); });
 }
 
-/// Other stores do that with their first claim, or not at all.
-void SharedLeases::record_ranges(const ipam::Config& network, const base::Deadline& deadline) {
-    if (blocks_ == nullptr) return;
-    for (const ipam::ConfiguredRange& range : network.ranges) {
-        const ipam::Claim claim{.space = range.space,
-                                .family = range.range.family(),
-                                .prefix_length = range.range.subnet().length(),
-                                .usable = range.range.usable()};
-        ask([&](ipam::Store&) { blocks_->record_range(claim, deadline); });
-    }
-}
-
 std::vector<ipam::Regained> SharedLeases::regain(const std::vector<ipam::Lease>& leases,
                                                  const base::Deadline& deadline) {
     const auto regain = [&] { return ask([&](ipam::Store& store) { return store.regain(leases, deadline); }); };
@@ -328,10 +316,6 @@ bool SharedLeases::tidy(const base::Deadline& deadline) {
         return seen->why_in_use(addresses);
     };
     return blocks_ == nullptr || ask([&](ipam::Store&) { return blocks_->tidy(deadline, find_use); });
-}
-
-void SharedLeases::follow_ranges(const base::Deadline& deadline) {
-    if (blocks_ != nullptr) ask([&](ipam::Store&) { blocks_->follow_ranges(deadline); });
 }
 
 std::vector<ipam::Lease> SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,

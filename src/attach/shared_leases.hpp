@@ -104,9 +104,6 @@ public:
 
     [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline);
 
-    /// The cluster records the ranges of the network, as at its first ADD, if it has not yet. Throws ipam::StoreError.
-    void record_ranges(const ipam::Config& network, const base::Deadline& deadline);
-
     /// What the store lacks of these leases is made again. A damaged file of blocks is rebuilt.
     [[nodiscard]] std::vector<ipam::Regained> regain(const std::vector<ipam::Lease>& leases,
                                                      const base::Deadline& deadline);
@@ -117,9 +114,6 @@ public:
     void settle_unless_silent(const base::Deadline& deadline);
     /// As BlocksStore::tidy().
     [[nodiscard]] bool tidy(const base::Deadline& deadline);
-
-    /// See cluster::BlocksStore. Throws ipam::StoreError.
-    void follow_ranges(const base::Deadline& deadline);
 
     /// Releases what the attachment holds. The leases in `unused` do not rest. A damaged file of blocks is rebuilt.
     std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,

@@ -29,7 +29,8 @@ std::optional<base::IpAddress> address_of_key(const std::string& key, const base
 
 std::string mark_of_pool(const json::Reader& metadata) {
     const auto annotations = metadata.find("annotations");
-    return annotations ? text_or_empty(*annotations, kStoreOfPool) : std::string();
+    const std::string mark = annotations ? text_or_empty(*annotations, kStoreOfPool) : std::string();
+    return mark.substr(0, mark.find('-'));
 }
 
 std::string empty_pool_text(const Place& place, const std::string& mark) {

@@ -13,10 +13,10 @@
 
 namespace rdmanet::cluster {
 
-/// An annotation of a pool: its mark (held.hpp). Store "whereabouts" gives nothing from a marked pool, unless the mark
-/// is that of what the AddressRange says.
+/// An annotation of a pool, its mark: the store that gives its addresses. Store "whereabouts" gives nothing from a marked
+/// pool.
 inline constexpr const char* kStoreOfPool = "rdmanet.cni/store";
-/// Its value; empty without one.
+/// The store that it names; empty without one. Earlier versions wrote more behind a dash.
 [[nodiscard]] std::string mark_of_pool(const json::Reader& metadata);
 
 /// Empty if it is absent.

@@ -1,6 +1,7 @@
 #include <rdmanet/cluster/recorded_store.hpp>
 
 #include "blocks/blocks_api.hpp"
+#include "range_records.hpp"
 
 #include <algorithm>
 #include <set>
@@ -17,6 +18,7 @@ std::optional<std::vector<RecordedStore>> find_recorded_stores(kube::Api& api, c
         for (const RangeObject& range : BlocksApi(api).list_ranges(space, deadline)) {
             Place place{.space = range.space, .subnet = range.subnet};
             if (std::find(places.begin(), places.end(), place) == places.end()) continue;
+            require_not_half_moved(range);
             recorded.push_back(
                 {.place = std::move(place), .store = range.store, .object = range.name(), .node = range.recorded_by});
         }

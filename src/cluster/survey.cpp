@@ -232,9 +232,6 @@ SeenRange parse_seen_range(const json::Reader& object) {
         seen.store = range.store;
         seen.subnet = range.subnet;
         seen.block_size = range.block_size;
-        seen.from = range.from;
-        seen.held = range.held;
-        seen.is_confirmed = range.is_confirmed;
     } catch (const json::ValueError& error) {
         seen.trouble = error.what();
     }

@@ -199,14 +199,14 @@ Written WhereaboutsApi::take(const Place& place, const Pool& pool, const std::st
                              const base::Deadline& deadline) {
     // A member that is absent is null for a test, but what should have the member must be there (evanphx/json-patch,
     // which the server uses).
-    return patch_pool(pool_name(place),
-                      of_pool(Changes()
-                                  .test("/metadata/uid", quoted_text(pool.uid))
-                                  .test(pool.has_annotations ? annotation_path(kStoreOfPool) : "/metadata/annotations",
-                                        pool.mark.empty() ? "null" : quoted_text(pool.mark))
-                                  .test(path_to(key), "null")
-                                  .set(path_to(key), record_text(owner))),
-                      deadline);
+    return patch_pool(
+        pool_name(place),
+        of_pool(Changes()
+                    .test("/metadata/uid", quoted_text(pool.uid))
+                    .test(pool.has_annotations ? annotation_path(kStoreOfPool) : "/metadata/annotations", "null")
+                    .test(path_to(key), "null")
+                    .set(path_to(key), record_text(owner))),
+        deadline);
 }
 
 Written WhereaboutsApi::give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {

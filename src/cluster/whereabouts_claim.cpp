@@ -1,6 +1,5 @@
 #include "whereabouts_claim.hpp"
 
-#include "held.hpp"
 #include "pool_search.hpp"
 #include "tried.hpp"
 #include "whereabouts_pace.hpp"
@@ -66,14 +65,13 @@ std::optional<WhereaboutsClaim::Taken> WhereaboutsClaim::try_to_take(const Pool&
                                   [&](const PoolRecord& record) { return is_own(record, owner_.key); });
     if (own != pool.records.end())
         return secure(own->address, deadline) ? std::optional(lease_of(own->address)) : std::nullopt;
-    const auto held = parts_.range.find_held(place_, pool, deadline);
-    is_marked_ = !held;
-    if (!held) { // until the mark is the right one
+    is_marked_ = !parts_.range.may_give(place_, pool, deadline);
+    if (is_marked_) { // until the mark is gone
         ++lost_races_;
         return std::nullopt;
     }
     check_size(pool);
-    auto chosen = choose(pool, *held, deadline);
+    auto chosen = choose(pool, deadline);
     if (auto* taken = std::get_if<ipam::Taken>(&chosen)) return std::move(*taken);
     if (auto* none = std::get_if<ipam::Exhausted>(&chosen)) return std::move(*none);
     const IpAddress address = std::get<IpAddress>(chosen);
@@ -85,21 +83,17 @@ std::optional<WhereaboutsClaim::Taken> WhereaboutsClaim::try_to_take(const Pool&
 }
 
 std::variant<IpAddress, ipam::Taken, ipam::Exhausted> WhereaboutsClaim::choose(const Pool& pool,
-                                                                               const std::vector<ipam::Interval>& held,
                                                                                const base::Deadline& deadline) const {
     if (claim_.wanted) {
         const IpAddress wanted = *claim_.wanted;
         if (const PoolRecord* holder = pool.find(wanted))
             return ipam::Taken{slot_, parts_.records.lease_of(place_, *holder, 0)};
         if (avoided_.contains(wanted)) return taken_in_another_range(wanted, deadline);
-        require_not_held(held, wanted);
         return wanted;
     }
-    ipam::Claim free = claim_;
-    free.usable = ipam::difference(free.usable, held);
-    if (const auto address = choose_free(free, pool, avoided_, parts_.rest.resting(pool.uid, free.cooldown)))
+    if (const auto address = choose_free(claim_, pool, avoided_, parts_.rest.resting(pool.uid, claim_.cooldown)))
         return *address;
-    return ipam::Exhausted{.claim = slot_, .detail = describe_held(held)};
+    return ipam::Exhausted{.claim = slot_};
 }
 
 /// Whatever becomes of it, the pool says: an own record is looked for first.

@@ -51,7 +51,7 @@ private:
     [[nodiscard]] std::optional<Taken> try_to_take(const Pool& pool, const base::Deadline& deadline);
     /// The wanted address or a free one, or why there is none.
     [[nodiscard]] std::variant<base::IpAddress, ipam::Taken, ipam::Exhausted>
-    choose(const Pool& pool, const std::vector<ipam::Interval>& held, const base::Deadline& deadline) const;
+    choose(const Pool& pool, const base::Deadline& deadline) const;
     [[nodiscard]] bool record(const Pool& pool, const base::IpAddress& address, const base::Deadline& deadline);
     [[nodiscard]] bool secure(const base::IpAddress& address, const base::Deadline& deadline);
     [[nodiscard]] ipam::Taken taken_in_another_range(const base::IpAddress& address,

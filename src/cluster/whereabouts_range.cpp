@@ -1,6 +1,5 @@
 #include "whereabouts_range.hpp"
 
-#include "held.hpp"
 #include "range_records.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -19,7 +18,7 @@ using ipam::StoreError;
     throw StoreError(StoreError::Kind::permanent,
                      fmt::format("range {}: this network has \"store\" whereabouts, and IPPool {} says that its "
                                  "addresses are in store {}{}: use that, or a range of its own",
-                                 place.subnet, pool, base::quoted(store_of_mark(mark)), by));
+                                 place.subnet, pool, base::quoted(mark), by));
 }
 
 /// Blocks that had the range before there were pools have marked none. A pool with records was there before them.
@@ -34,8 +33,7 @@ using ipam::StoreError;
 /// finds in a list. This node has made its pool before it comes here, so one of both sees the other.
 void require_no_marks(BlocksApi& api, const Place& place, const Pool& pool, const MissingRight& missing,
                       const base::Deadline& deadline) {
-    // The AddressRange says what is left out of such a pool.
-    if (store_of_mark(pool.mark) == kInPools) throw MissingRight(missing);
+    if (pool.mark == kInPools) throw MissingRight(missing); // of an earlier version: others may have its addresses
     if (!pool.mark.empty()) refuse_marked(place, pool_name(place), pool.mark);
     std::vector<PoolHead> others;
     try {
@@ -46,7 +44,7 @@ void require_no_marks(BlocksApi& api, const Place& place, const Pool& pool, cons
     for (const PoolHead& other : others) {
         const auto subnet = subnet_of_pool(place.space, other.name);
         const bool has_its_addresses = subnet && has_reservations(place) && overlap(*subnet, place.subnet);
-        if (has_its_addresses && !other.mark.empty() && store_of_mark(other.mark) != kInPools)
+        if (has_its_addresses && !other.mark.empty() && other.mark != kInPools)
             refuse_marked(place, other.name, other.mark);
     }
 }
@@ -55,17 +53,16 @@ void require_no_marks(BlocksApi& api, const Place& place, const Pool& pool, cons
 void require_none_in_other_space(RangeRecords& ranges, const Place& place, const base::Deadline& deadline) {
     const auto other = ranges.find_in_other_space(place.space, place.subnet, deadline);
     if (!other) return;
-    refuse_marked(place, pool_name(place), other->store_text(), fmt::format(", by AddressRange {}", other->name()));
+    refuse_marked(place, pool_name(place), other->store, fmt::format(", by AddressRange {}", other->name()));
 }
 
 } // namespace
 
-std::optional<std::vector<ipam::Interval>> WhereaboutsRange::find_held(const Place& place, const Pool& pool,
-                                                                       const base::Deadline& deadline) {
-    if (pool.mark.empty() && memory_.knows(place, pool.uid)) return std::vector<ipam::Interval>();
+bool WhereaboutsRange::may_give(const Place& place, const Pool& pool, const base::Deadline& deadline) {
+    if (pool.mark.empty() && memory_.knows(place, pool.uid)) return true;
     BlocksApi api(api_);
     try {
-        return find_recorded(place, pool, api, deadline);
+        return record(place, pool, api, deadline);
     } catch (const MissingKind&) { // nobody can have blocks
         if (!pool.mark.empty()) refuse_marked(place, pool_name(place), pool.mark);
     } catch (const MissingRight& missing) {
@@ -76,39 +73,33 @@ std::optional<std::vector<ipam::Interval>> WhereaboutsRange::find_held(const Pla
                               missing.what()));
     }
     memory_.note(place, pool.uid);
-    return std::vector<ipam::Interval>();
+    return true;
 }
 
-std::vector<ipam::Interval> WhereaboutsRange::look(const Place& place, const Pool* pool,
-                                                   const base::Deadline& deadline) const {
-    if (pool != nullptr && pool->mark.empty()) return {};
+void WhereaboutsRange::require_own(const Place& place, const Pool* pool, const base::Deadline& deadline) const {
+    if (pool != nullptr && pool->mark.empty()) return;
     const RangeObject wanted{.space = place.space, .subnet = place.subnet, .store = kInPools};
     try {
-        if (const auto recorded = BlocksApi(api_).find_range(wanted.name(), deadline)) {
-            require_same_store(*recorded, wanted);
-            return recorded->held;
-        }
+        if (const auto recorded = BlocksApi(api_).find_range(wanted.name(), deadline))
+            return require_same_store(*recorded, wanted);
     } catch (const MissingKind&) { // then the mark says what is known
     } catch (const MissingRight&) {
     }
-    if (pool != nullptr && store_of_mark(pool->mark) != kInPools) refuse_marked(place, pool_name(place), pool->mark);
-    return {};
+    if (pool != nullptr && pool->mark != kInPools) refuse_marked(place, pool_name(place), pool->mark);
 }
 
 /// The pool is read before the range, and a mark is written only into the pool as it was read. So an older mark never
 /// replaces a newer one.
-std::optional<std::vector<ipam::Interval>>
-WhereaboutsRange::find_recorded(const Place& place, const Pool& pool, BlocksApi& api, const base::Deadline& deadline) {
+bool WhereaboutsRange::record(const Place& place, const Pool& pool, BlocksApi& api, const base::Deadline& deadline) {
     RangeRecords ranges(api);
-    const bool is_anothers = !pool.mark.empty() && store_of_mark(pool.mark) != kInPools;
+    const bool is_anothers = !pool.mark.empty() && pool.mark != kInPools;
     if (is_anothers) require_none_in_other_space(ranges, place, deadline); // before anything is recorded
     RangeObject wanted{.space = place.space, .subnet = place.subnet, .store = kInPools};
     wanted.recorded_by = node_name_;
-    RangeObject recorded = ranges.record(wanted, deadline);
-    const std::string mark = mark_of_pools(recorded);
-    if (pool.mark == mark) {
-        if (mark.empty()) memory_.note(place, pool.uid);
-        return std::move(recorded.held);
+    const RangeObject recorded = ranges.record(wanted, deadline);
+    if (pool.mark.empty()) {
+        memory_.note(place, pool.uid);
+        return true;
     }
     if (is_anothers)
         ranges.require_no_overlap(recorded, deadline); // whose mark it may be
@@ -116,8 +107,8 @@ WhereaboutsRange::find_recorded(const Place& place, const Pool& pool, BlocksApi&
         require_none_in_other_space(ranges, place, deadline);
     const PoolHead as_read{
         .name = pool_name(place), .mark = pool.mark, .version = pool.version, .has_annotations = pool.has_annotations};
-    (void)api.mark_pool(as_read, mark, deadline);
-    return std::nullopt;
+    (void)api.mark_pool(as_read, {}, deadline);
+    return false;
 }
 
 } // namespace rdmanet::cluster

@@ -9,10 +9,8 @@
 #include <rdmanet/kube/api.hpp>
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace rdmanet::cluster {
 
@@ -23,19 +21,17 @@ public:
                      std::function<void(const std::string&)> warn)
         : api_(api), memory_(std::move(state_directory)), node_name_(std::move(node_name)), warn_(std::move(warn)) {}
 
-    /// What other stores have of the pool's range, sorted and disjoint, if the cluster has the range for this store: an
-    /// AddressRange says so, which is made if it is absent. Asks once for each boot and pool, and while the pool is marked.
-    /// nullopt if the pool is to be read again. Throws ipam::StoreError if another store has the range.
-    [[nodiscard]] std::optional<std::vector<ipam::Interval>> find_held(const Place& place, const Pool& pool,
-                                                                       const base::Deadline& deadline);
+    /// Whether store "whereabouts" may give addresses of the pool: the cluster has the range for this store, as an
+    /// AddressRange says, which is made if it is absent. Asks once for each boot and pool, and while the pool is marked.
+    /// False if the pool is to be read again. Throws ipam::StoreError if another store has the range.
+    [[nodiscard]] bool may_give(const Place& place, const Pool& pool, const base::Deadline& deadline);
 
-    /// The same for who only asks. Changes nothing in the cluster. `pool`: nullptr if there is none.
-    [[nodiscard]] std::vector<ipam::Interval> look(const Place& place, const Pool* pool,
-                                                   const base::Deadline& deadline) const;
+    /// For who only asks: changes nothing in the cluster. Throws if another store has the range. `pool`: nullptr if there
+    /// is none.
+    void require_own(const Place& place, const Pool* pool, const base::Deadline& deadline) const;
 
 private:
-    [[nodiscard]] std::optional<std::vector<ipam::Interval>>
-    find_recorded(const Place& place, const Pool& pool, BlocksApi& api, const base::Deadline& deadline);
+    [[nodiscard]] bool record(const Place& place, const Pool& pool, BlocksApi& api, const base::Deadline& deadline);
 
     kube::Api& api_;
     RangeMemory memory_;

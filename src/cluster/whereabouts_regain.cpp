@@ -1,7 +1,6 @@
 #include "whereabouts_regain.hpp"
 
 #include "blocks/blocks_api.hpp"
-#include "held.hpp"
 #include "regain.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -61,14 +60,9 @@ void WhereaboutsRegain::regain_record(const Place& place, ipam::Regained& regain
         } else {
             pool = api_.get_pool(place, deadline);
         }
-        const auto held = find_held(place, *pool, regained, deadline);
+        const bool may_make = may_give(place, *pool, regained, deadline);
         if (!regained.refused.empty()) return;
-        if (!held) continue;
-        if (is_held(*held, lease.address.address())) {
-            regained.refused =
-                fmt::format("another store, from which range {} comes, has it: {}", place.subnet, kTakeAnother);
-            return;
-        }
+        if (!may_make) continue;
         const auto key = key_of(lease.address.address(), pool->range);
         if (!key) {
             regained.refused =
@@ -86,16 +80,15 @@ void WhereaboutsRegain::regain_record(const Place& place, ipam::Regained& regain
 }
 
 /// A store that has the range by now may have given the address.
-std::optional<std::vector<ipam::Interval>> WhereaboutsRegain::find_held(const Place& place, const Pool& pool,
-                                                                        ipam::Regained& regained,
-                                                                        const base::Deadline& deadline) try {
-    return range_.find_held(place, pool, deadline);
+bool WhereaboutsRegain::may_give(const Place& place, const Pool& pool, ipam::Regained& regained,
+                                 const base::Deadline& deadline) try {
+    return range_.may_give(place, pool, deadline);
 } catch (const MissingRight&) {
     throw;
 } catch (const ipam::StoreError& other_store) {
     if (other_store.temporary()) throw;
     regained.refused = fmt::format("{}: {}", other_store.what(), kTakeAnother);
-    return std::nullopt;
+    return false;
 }
 
 /// As for an ADD: a reservation without a container is whereabouts', and is this attachment's only if its record in the

@@ -28,9 +28,9 @@ public:
 
 private:
     void regain_record(const Place& place, ipam::Regained& regained, const base::Deadline& deadline);
-    /// As WhereaboutsRange, or nullopt and why the address can't be regained.
-    [[nodiscard]] std::optional<std::vector<ipam::Interval>>
-    find_held(const Place& place, const Pool& pool, ipam::Regained& regained, const base::Deadline& deadline);
+    /// As WhereaboutsRange, or false and why the address can't be regained.
+    [[nodiscard]] bool may_give(const Place& place, const Pool& pool, ipam::Regained& regained,
+                                const base::Deadline& deadline);
     void regain_reservation(const Place& place, bool is_fresh, ipam::Regained& regained,
                             const base::Deadline& deadline);
     void take_back(const Place& place, const ipam::Lease& lease, const base::Deadline& deadline);

@@ -1,6 +1,5 @@
 #include <rdmanet/cluster/whereabouts_store.hpp>
 
-#include "held.hpp"
 #include "pool_search.hpp"
 #include "rest_memory.hpp"
 #include "whereabouts_api.hpp"
@@ -207,22 +206,18 @@ public:
     bool has_free(const Claim& claim, const base::Deadline& deadline) {
         if (claim.usable.empty()) return false;
         const Pool* pool = pools_.read(place_of(claim), deadline);
-        Claim free = claim;
-        free.usable = ipam::difference(claim.usable, range_.look(place_of(claim), pool, deadline));
-        if (pool == nullptr) return !free.usable.empty();
-        return choose_free(free, *pool, {}, rest_.resting(pool->uid, claim.cooldown)).has_value();
+        range_.require_own(place_of(claim), pool, deadline);
+        return pool == nullptr || choose_free(claim, *pool, {}, rest_.resting(pool->uid, claim.cooldown)).has_value();
     }
 
     ipam::Usage usage(const Claim& claim, const base::Deadline& deadline) {
         ipam::Usage usage;
         if (claim.usable.empty()) return usage;
         const Pool* pool = pools_.look_at(place_of(claim), deadline);
-        Claim free = claim;
-        free.usable = ipam::difference(claim.usable, range_.look(place_of(claim), pool, deadline));
-        usage.leases = static_cast<std::size_t>(ipam::count_of(claim.usable) - ipam::count_of(free.usable)); // held
+        range_.require_own(place_of(claim), pool, deadline);
         if (pool == nullptr) return usage;
         for (const PoolRecord& record : pool->records)
-            if (is_in(free, record.address)) ++usage.leases;
+            if (is_in(claim, record.address)) ++usage.leases;
         return usage;
     }
 

@@ -9,6 +9,9 @@ namespace rdmanet::ipam {
 
 using base::Uint128;
 
+namespace {
+
+/// Sorted, with what touches or overlaps as one.
 std::vector<Interval> merged(std::vector<Interval> intervals) {
     std::sort(intervals.begin(), intervals.end(),
               [](const Interval& a, const Interval& b) { return a.first < b.first; });
@@ -22,6 +25,8 @@ std::vector<Interval> merged(std::vector<Interval> intervals) {
     }
     return merged;
 }
+
+} // namespace
 
 std::vector<Interval> difference(const std::vector<Interval>& from, const std::vector<Interval>& holes) {
     std::vector<Interval> rest;
@@ -63,10 +68,6 @@ Uint128 count_of(const std::vector<Interval>& intervals) {
         count += all_but_one + 1;
     }
     return count;
-}
-
-std::string counted_addresses(Uint128 count) {
-    return fmt::format("{} {}", to_text(count), count == 1 ? "address" : "addresses");
 }
 
 Range::Range(const base::IpPrefix& subnet, Interval bounds)

@@ -20,13 +20,11 @@ namespace {
 struct Look {
     IpamSurvey survey;
     std::vector<IpamFault> faults;
-    std::vector<std::string> notes;
 };
 
 Look look(const LeasePlaces& places, IpamClients& clients) {
-    Look now{.survey = survey_ipam(places, clients), .faults = {}, .notes = {}};
+    Look now{.survey = survey_ipam(places, clients), .faults = {}};
     now.faults = find_faults(now.survey);
-    now.notes = find_notes(now.survey);
     return now;
 }
 
@@ -82,15 +80,12 @@ IpamRepair repair_ipam(const LeasePlaces& places) {
 
 IpamCheck check_ipam(const LeasePlaces& places, IpamClients& clients, std::chrono::seconds pause) {
     Look first = look(places, clients);
-    if (!first.faults.empty() || !first.notes.empty()) {
+    if (!first.faults.empty()) {
         std::this_thread::sleep_for(pause);
         Look second = look(places, clients);
         std::erase_if(second.faults, [&](const IpamFault& fault) {
             return std::find(first.faults.begin(), first.faults.end(), fault) == first.faults.end() ||
                    is_cleared_by_pod(fault, clients);
-        });
-        std::erase_if(second.notes, [&](const std::string& note) {
-            return std::find(first.notes.begin(), first.notes.end(), note) == first.notes.end();
         });
         first = std::move(second);
     }
@@ -99,8 +94,7 @@ IpamCheck check_ipam(const LeasePlaces& places, IpamClients& clients, std::chron
                     .leases = count_leases(first.survey),
                     .blocks = first.survey.blocks.size(),
                     .troubles = std::move(first.survey.troubles),
-                    .unknown = std::move(first.survey.unknown),
-                    .notes = std::move(first.notes)};
+                    .unknown = std::move(first.survey.unknown)};
     if (!places.state_directory.empty()) check_attachments(places, check);
     return check;
 }
@@ -111,7 +105,6 @@ std::string to_text(const IpamCheck& check) {
     for (const std::string& refused : check.repair.refused) text += fmt::format("not repaired: {}\n", refused);
     for (const IpamFault& fault : check.faults)
         text += fmt::format("{}: {}: {}\n", to_string(fault.wrong), fault.about, fault.text);
-    for (const std::string& note : check.notes) text += fmt::format("moving: {}\n", note);
     for (const std::string& what : check.unknown) text += fmt::format("not known: {}\n", what);
     for (const std::string& trouble : check.troubles) text += fmt::format("cannot read {}\n", trouble);
     if (!check.seen.pools || check.seen.pools->count == 0) text += to_text(check.seen);
@@ -136,7 +129,6 @@ std::string to_json(const IpamCheck& check) {
     write(writer, check.seen);
     state::write_texts(writer, "repaired", check.repair.made);
     state::write_texts(writer, "notRepaired", check.repair.refused);
-    state::write_texts(writer, "notes", check.notes);
     state::write_texts(writer, "unknown", check.unknown);
     state::write_texts(writer, "troubles", check.troubles);
     return fmt::format("{}\n", writer.end_object().to_text());

@@ -230,7 +230,7 @@ private:
         };
         const auto is_elsewhere = [&](const cluster::SeenRange& range) {
             return range.subnet && range.subnet->contains(address) && may_have(range.space, pool) &&
-                   (!is_listed(range.store) || !std::all_of(range.from.begin(), range.from.end(), is_listed));
+                   !is_listed(range.store);
         };
         return std::any_of(survey_.blocks.begin(), survey_.blocks.end(), is_in_block) ||
                std::any_of(survey_.ranges.begin(), survey_.ranges.end(), is_elsewhere);
@@ -281,18 +281,6 @@ std::string about(const SeenBlock& block) {
 
 std::vector<IpamFault> find_faults(const IpamSurvey& survey) {
     return FaultFinder(survey).run();
-}
-
-std::vector<std::string> find_notes(const IpamSurvey& survey) {
-    std::vector<std::string> notes;
-    for (const cluster::SeenRange& range : survey.ranges)
-        if (range.is_half_moved())
-            notes.push_back(fmt::format(
-                "{}: half moved from store \"{}\" to store \"{}\", and until it is moved, no new "
-                "pod gets an address of it: run `rdmanet ipam migrate --to {}` again with its "
-                "network, or go back with `--to {}`",
-                about(range), base::join(range.from, "\" and \""), range.store, range.store, range.from.front()));
-    return notes;
 }
 
 } // namespace rdmanet::ops

@@ -34,7 +34,6 @@ public:
         for (const cluster::SeenBlock& block : survey_.blocks) add_block(block);
         report_.troubles = survey_.troubles;
         report_.unknown = survey_.unknown;
-        report_.notes = find_notes(survey_);
         return std::move(report_);
     }
 
@@ -127,25 +126,12 @@ private:
         const auto blocks = std::count_if(survey_.blocks.begin(), survey_.blocks.end(), [&](const auto& block) {
             return block.space == range.space && block.range == range.subnet;
         });
-        std::vector<std::string> marks = marks_of(about(range));
-        if (range.is_half_moved()) marks.emplace_back("moving");
         report_.ranges.push_back({.store = range.store,
                                   .space = range.space,
                                   .range = range.subnet ? range.subnet->to_string() : std::string(),
                                   .object = fmt::format("AddressRange {}", range.name),
                                   .leases = static_cast<std::size_t>(blocks),
-                                  .move = move_of(range),
-                                  .marks = std::move(marks)});
-    }
-
-    static RangeRow::Move move_of(const cluster::SeenRange& range) {
-        RangeRow::Move move{.from = range.from,
-                            .is_half_done = range.is_half_moved(),
-                            .held = {},
-                            .held_count = ipam::count_of(range.held)};
-        for (const ipam::Interval& interval : range.held)
-            move.held.push_back(ipam::to_text(range.subnet->family(), interval));
-        return move;
+                                  .marks = marks_of(about(range))});
     }
 
     void add_block(const cluster::SeenBlock& block) {
@@ -167,24 +153,14 @@ private:
     IpamReport report_;
 };
 
-/// "blocks", or "whereabouts>blocks" as in the AddressRange.
-std::string store_text(const RangeRow& row) {
-    if (!row.move || row.move->from.empty()) return row.store;
-    return fmt::format("{}>{}", base::join(row.move->from, "+"), row.store);
-}
-
-std::string held_text(const RangeRow& row) {
-    return row.move && row.move->held_count != 0 ? ipam::counted_addresses(row.move->held_count) : std::string();
-}
-
 std::string ranges_table(const IpamReport& report) {
-    Table table({"STORE", "SPACE", "RANGE", "HAS", "HELD", "SIZE", "OBJECT", "MARKS"});
+    Table table({"STORE", "SPACE", "RANGE", "HAS", "SIZE", "OBJECT", "MARKS"});
     for (const RangeRow& each : report.ranges)
-        table.add_row({printable(store_text(each)), printable(each.space), printable(each.range),
+        table.add_row({printable(each.store), printable(each.space), printable(each.range),
                        each.percent             ? base::counted(each.leases, "lease", "leases")
                        : each.store == "blocks" ? base::counted(each.leases, "block", "blocks")
                                                 : std::string(),
-                       held_text(each), each.percent ? fmt::format("{}%", *each.percent) : "", each.object,
+                       each.percent ? fmt::format("{}%", *each.percent) : "", each.object,
                        base::join(each.marks, ",")});
     return table.to_text();
 }
@@ -207,12 +183,6 @@ std::string leases_table(const IpamReport& report) {
     return table.to_text();
 }
 
-void write(json::Writer& writer, const RangeRow::Move& move) {
-    state::write_texts(writer, "from", move.from);
-    writer.member("moving", move.is_half_done);
-    state::write_texts(writer, "held", move.held);
-}
-
 } // namespace
 
 IpamReport report_ipam(const IpamSurvey& survey, const std::string& node) {
@@ -230,11 +200,9 @@ std::string to_table(const IpamReport& report) {
     if (!report.leases.empty()) parts.push_back(leases_table(report));
     if (report.leases.empty() && report.troubles.empty()) parts.emplace_back(to_text(report.seen) + "no leases\n");
     std::string text = base::join(parts, "\n");
-    const bool has_remarks =
-        !(report.faults.empty() && report.notes.empty() && report.troubles.empty() && report.unknown.empty());
+    const bool has_remarks = !(report.faults.empty() && report.troubles.empty() && report.unknown.empty());
     if (!text.empty() && has_remarks) text += '\n';
     for (const std::string& fault : report.faults) text += fmt::format("{}\n", fault);
-    for (const std::string& note : report.notes) text += fmt::format("moving: {}\n", note);
     for (const std::string& what : report.unknown) text += fmt::format("not known: {}\n", what);
     for (const std::string& trouble : report.troubles) text += fmt::format("cannot read {}\n", trouble);
     return text;
@@ -249,7 +217,6 @@ std::string to_json(const IpamReport& report) {
         if (each.percent || each.store == "blocks")
             writer.member(each.percent ? "leases" : "blocks", std::uint64_t{each.leases});
         if (each.percent) writer.member("sizePercent", *each.percent);
-        if (each.move) write(writer, *each.move);
         state::write_texts(writer, "marks", each.marks);
         writer.end_object();
     }
@@ -272,7 +239,6 @@ std::string to_json(const IpamReport& report) {
     writer.end_array();
     write(writer, report.seen);
     state::write_texts(writer, "faults", report.faults);
-    state::write_texts(writer, "notes", report.notes);
     state::write_texts(writer, "troubles", report.troubles);
     state::write_texts(writer, "unknown", report.unknown);
     return fmt::format("{}\n", writer.end_object().to_text());

@@ -199,7 +199,7 @@ std::vector<std::string> AttachmentRecord::topics() const {
         if (!step.holds.device_info.empty()) topics.push_back(device_info_topic(step.holds.device_info));
     }
     if (owes_addresses()) topics.emplace_back(kOwedAddressesTopic);
-    if (lease_store && !lease_store->pools.empty() && !lease_store->is_released && !lease_store->is_beside)
+    if (lease_store && !lease_store->pools.empty() && !lease_store->is_released)
         for (const LeasePool& pool : lease_store->pools)
             topics.push_back(pool_topic(lease_store->kind, pool.space, pool.network()));
     return topics;

@@ -58,9 +58,8 @@ TEST_CASE("the help of each command has an example", "[protocol]") {
     const auto help_of = [](const std::string& command) {
         return run_by_shell(concat("unset CNI_COMMAND; exec \"$0\" ", command, " --help"), {}).out;
     };
-    for (const char* command :
-         {"check", "doctor", "doctor explain", "gc", "inventory", "plan", "state", "verify", "ipam check",
-          "ipam migrate", "ipam reconcile", "ipam release", "ipam rename-node", "ipam show"}) {
+    for (const char* command : {"check", "doctor", "doctor explain", "gc", "inventory", "plan", "state", "verify",
+                                "ipam check", "ipam reconcile", "ipam release", "ipam rename-node", "ipam show"}) {
         INFO(command);
         CHECK_THAT(help_of(command), Contains(concat("Example: rdmanet ", command)));
     }

@@ -57,7 +57,7 @@ TEST_CASE("addresses that this node has in the cluster's pool keep their range f
     for (const char* range : {"'10.77.1.0/24'", "'10.77.0.0/16'", "'10.77.1.0/28'"}) {
         const PluginCall named = on_node(stage.pod, concat(in_space, range, ",'cooldown':0"));
         const auto has_one = Names("has 1 lease of this node in store \"whereabouts\"",
-                                   "set \"store\": \"whereabouts\"", "`rdmanet ipam migrate --to node --network FILE`");
+                                   "set \"store\": \"whereabouts\"", "delete the pods of the range on this node");
         for (const std::string& said : refusals(named)) CHECK_THAT(said, has_one);
         CHECK_THAT(status(named), has_one);
     }

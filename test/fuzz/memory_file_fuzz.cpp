@@ -1,14 +1,12 @@
 // Small files of the state directory, which a full disk or somebody's editor may have damaged: what can't be read of
-// them is as if it were absent. Only a list of ranges that have moved to a cluster must not be missed.
+// them is as if it were absent.
 #include "refusal.hpp"
 
-#include "moved_ranges.hpp"
 #include "range_verdict.hpp"
 #include "rest_memory.hpp"
 #include "support/directory.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
-#include <rdmanet/ipam/errors.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -27,27 +25,6 @@ const attach::Node& node() {
 
 void write(const std::string& name, std::string_view text) {
     std::ofstream(node().state_directory + '/' + name) << text;
-}
-
-ipam::Lease lease_of(const char* address) {
-    return {.space = "", .address = *base::IpPrefix::parse(address)};
-}
-
-/// A list that can be read names a store; another one is an error, because the node would give those addresses again.
-void check_moved_ranges(std::string_view text) {
-    write("moved-ranges.json", text);
-    try {
-        const attach::MovedRanges ranges(node());
-        const auto moved = ranges.find({lease_of("10.0.0.7/24"), lease_of("fd00::7/64")});
-        const auto has = [&](const char* address) {
-            const base::IpAddress its = lease_of(address).address.address();
-            return moved->first <= its && its <= moved->last;
-        };
-        demand(!moved || has("10.0.0.7/24") || has("fd00::7/64"), "an address has moved that nobody asked for");
-    } catch (const ipam::StoreError& error) {
-        demand(std::string_view(error.what()).find("moved-ranges.json") != std::string_view::npos,
-               "the error names no file");
-    }
 }
 
 void check_resting(std::string_view text) {
@@ -77,7 +54,6 @@ void check_verdict(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
     const std::string_view text = as_text(data, size);
-    check_moved_ranges(text);
     check_resting(text);
     check_verdict(text);
     return 0;

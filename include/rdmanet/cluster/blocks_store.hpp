@@ -60,10 +60,6 @@ public:
     [[nodiscard]] ipam::ReserveOutcome reserve(const ipam::Owner& owner, const std::vector<ipam::Claim>& claims,
                                                const base::Deadline& deadline) override;
 
-    /// Learns how the cluster has cut the range of these addresses. If it has not recorded it yet, this records it, as the
-    /// first ADD would. Throws ipam::StoreError.
-    void record_range(const ipam::Claim& claim, const base::Deadline& deadline);
-
     // These ask the cluster nothing. What is to go back to it then, settle() gives back.
 
     std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const base::Deadline& deadline) override;
@@ -95,10 +91,6 @@ public:
     /// upon, gives back what is empty of ranges that somebody removes, and finishes such removals. False if something
     /// of an earlier boot, or of an earlier file of leases, has to be looked for again.
     bool tidy(const base::Deadline& deadline, const FindUse& find_use = {});
-
-    /// Asks the cluster whether the ranges of this node's blocks are still this store's. Where not, nothing more is given
-    /// from them. Throws ipam::StoreError.
-    void follow_ranges(const base::Deadline& deadline);
 
 private:
     class Impl;

@@ -1,6 +1,5 @@
 // What pods and nodes that are gone have left in the stores of a cluster, and giving it back. No controller: anybody
 // may run this, at any time, and several may at once.
-// A range that has moved gives the addresses again which its old store has no more: see migrate.hpp.
 //
 // A record is given back if it is seen without its pod twice, two minutes apart by the server's clock, and once more
 // right before. The two looks are those of one process, which waits between them only if the first one has found
@@ -35,14 +34,15 @@ struct ReconcileOptions {
 };
 
 /// One record, reservation or block; or what the old store of a range that has moved has no more.
+/// One record, reservation, block or lease.
 struct Left {
     std::string kind;    // of the object
     std::string object;  // its name
-    std::string address; // or "FIRST-LAST"; or the prefix of the block, or of a range that is kept
+    std::string address; // or the prefix of the block
     std::string pod;     // "NAMESPACE/NAME"; empty for a block
     std::string ifname;
     std::string node; // of a block
-    std::string rule; // that fires: "pod-uid", "pod-name", "pod-ended", "node-gone", "old-store"; empty: none
+    std::string rule; // that fires: "pod-uid", "pod-name", "pod-ended", "node-gone"; empty: none
     std::string why;  // the rule in words, or why it is kept
 };
 

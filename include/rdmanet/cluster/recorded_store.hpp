@@ -20,7 +20,7 @@ struct RecordedStore {
 };
 
 /// Those of `places` that the cluster has recorded. nullopt without the kind of objects, or without the right to read
-/// them. One request for each space. Throws ipam::StoreError.
+/// them. One request for each space. Throws ipam::StoreError, also for one that an earlier version has half moved.
 [[nodiscard]] std::optional<std::vector<RecordedStore>>
 find_recorded_stores(kube::Api& api, const std::vector<Place>& places, const base::Deadline& deadline);
 

@@ -6,7 +6,6 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/ip_address.hpp>
-#include <rdmanet/ipam/range.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/kube/api.hpp>
 
@@ -68,13 +67,7 @@ struct SeenRange {
     std::string store;
     std::optional<base::IpPrefix> subnet; // nullopt if there is `trouble`
     unsigned block_size = 0;
-    std::vector<std::string> from{};    // stores that may still have addresses of it: see migrate.hpp
-    std::vector<ipam::Interval> held{}; // what they have of it
-    bool is_confirmed = false;
     std::string trouble;
-
-    /// It has left one store and is not yet in the other, so no store gives its addresses.
-    [[nodiscard]] bool is_half_moved() const { return !from.empty() && !is_confirmed; }
 };
 
 /// An AddressBlock.

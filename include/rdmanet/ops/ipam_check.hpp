@@ -24,7 +24,6 @@ struct IpamCheck {
     std::size_t blocks = 0;            // the same
     std::vector<std::string> troubles; // stores that could not be read
     std::vector<std::string> unknown;  // what could not be compared
-    std::vector<std::string> notes;    // ranges that are half moved
 };
 
 /// Makes again what the stores lack of the addresses that living attachments of this node have. `places` must have a

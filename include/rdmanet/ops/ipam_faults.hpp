@@ -40,7 +40,4 @@ struct IpamFault {
 /// Whatever one look shows. What is just being changed may be among it: `rdmanet ipam check` looks twice.
 [[nodiscard]] std::vector<IpamFault> find_faults(const IpamSurvey& survey);
 
-/// What is no fault, but waits for somebody: ranges that are half moved.
-[[nodiscard]] std::vector<std::string> find_notes(const IpamSurvey& survey);
-
 } // namespace rdmanet::ops

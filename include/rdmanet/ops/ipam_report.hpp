@@ -19,14 +19,6 @@ struct RangeRow {
     std::string object; // its kind and name
     std::size_t leases = 0;
     std::optional<unsigned> percent{}; // of what the API server stores in one object
-    /// Of an AddressRange.
-    struct Move {
-        std::vector<std::string> from; // stores that may still have addresses of it
-        bool is_half_done = false;
-        std::vector<std::string> held; // what they have of it, as addresses and "FIRST-LAST"
-        base::Uint128 held_count = 0;
-    };
-    std::optional<Move> move{};
     std::vector<std::string> marks{};
 };
 
@@ -61,15 +53,13 @@ struct IpamReport {
     std::vector<std::string> faults;   // what the marks mean
     std::vector<std::string> troubles; // stores that could not be read, one sentence each
     std::vector<std::string> unknown;  // what therefore is not marked
-    std::vector<std::string> notes{};  // what the mark "moving" means
 };
 
 /// `node`: only what this node has; empty: all. Blocks and leases of no known node are not among it.
 [[nodiscard]] IpamReport report_ipam(const IpamSurvey& survey, const std::string& node = {});
 
 [[nodiscard]] std::string to_table(const IpamReport& report);
-/// {"ranges": [...], "blocks": [...], "leases": [...], "faults": [...], "notes": [...], "troubles": [...],
-/// "unknown": [...]}
+/// {"ranges": [...], "blocks": [...], "leases": [...], "faults": [...], "troubles": [...], "unknown": [...]}
 [[nodiscard]] std::string to_json(const IpamReport& report);
 
 } // namespace rdmanet::ops

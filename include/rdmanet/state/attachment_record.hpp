@@ -87,7 +87,7 @@ struct LeaseStore {
     bool is_released = false; // whatever could be found was given back
     /// The record that named the pools is lost, and these are the configuration's. Others may have something as well.
     bool are_pools_guessed = false;
-    /// The leases are in the node's own store, and on their way into this one or out of it: it may have them, too.
+    /// An earlier version was moving the leases: the node's own store has them, and this one may have them, too.
     bool is_beside = false;
 
     friend bool operator==(const LeaseStore&, const LeaseStore&) = default;

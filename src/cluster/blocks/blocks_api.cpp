@@ -63,12 +63,7 @@ PoolHead head_of(const json::Reader& object) {
                   .has_annotations = metadata.find("annotations").has_value()};
     const auto spec = object.find("spec");
     const auto allocations = spec ? spec->find("allocations") : std::nullopt;
-    if (!allocations) return pool;
-    pool.records = allocations->members().size();
-    const auto range = base::IpPrefix::parse(text_or_empty(*spec, "range"));
-    if (!range) return pool;
-    for (const auto& [key, entry] : allocations->members())
-        if (const auto address = address_of_key(key, *range)) pool.addresses.push_back(*address);
+    if (allocations) pool.records = allocations->members().size();
     return pool;
 }
 
@@ -211,34 +206,6 @@ WriteOutcome BlocksApi::confirm(const RangeObject& range, const base::Deadline& 
                      .set("/spec/confirmed", "true")
                      .set("/metadata/finalizers", fmt::format("[\"{}\"]", kFinalizer)),
                  deadline);
-}
-
-WriteOutcome BlocksApi::write(const RangeObject& range, const base::Deadline& deadline) {
-    return patch(path_to(kRanges, range.name()),
-                 Changes()
-                     .test("/metadata/resourceVersion", quoted_json(range.version))
-                     .set("/spec", range.spec_text())
-                     .set("/metadata/finalizers", fmt::format("[\"{}\"]", kFinalizer)),
-                 deadline);
-}
-
-bool BlocksApi::keeps_held(const RangeObject& range, const base::Deadline& deadline) {
-    RangeObject with_held = range;
-    const base::Uint128 first = range.subnet.network().value();
-    with_held.held = {{first, first}};
-    with_held.moves = 1;
-    // A dry run (Kubernetes API concepts, "Dry-run") answers with the object as it would be kept.
-    const kube::Outcome outcome = [&] {
-        try {
-            return api_.patch(fmt::format("{}?dryRun=All", path_to(kRanges, range.name())),
-                              Changes().set("/spec", with_held.spec_text()).to_text(), deadline, kube::Shape::whole);
-        } catch (const http::TransportError& error) {
-            throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
-        }
-    }();
-    if (const auto* refused = std::get_if<kube::Refused>(&outcome)) refuse(*refused);
-    const json::Reader spec = std::get<kube::Object>(outcome).content.root().at("spec");
-    return spec.find("held") && spec.find("moves");
 }
 
 WriteOutcome BlocksApi::remove(const RangeObject& range, const base::Deadline& deadline) {

@@ -35,12 +35,10 @@ public:
 /// One of whereabouts' pools, without who has its addresses.
 struct PoolHead {
     std::string name;
-    std::string mark; // see mark_of_pools()
+    std::string mark; // see kStoreOfPool
     std::string version;
     bool has_annotations = false;
-    // Not in a list.
-    std::size_t records = 0;
-    std::vector<base::IpAddress> addresses{}; // of the records, as far as they can be read
+    std::size_t records = 0; // not in a list
 };
 
 /// Throws ipam::StoreError for what the server refuses, and for a server that does not answer a read. Reads that decide
@@ -61,10 +59,6 @@ public:
     [[nodiscard]] WriteOutcome create(const RangeObject& range, const base::Deadline& deadline);
     /// Writes spec and finalizer.
     [[nodiscard]] WriteOutcome confirm(const RangeObject& range, const base::Deadline& deadline);
-    /// Writes `spec`, if the object is still of that version.
-    [[nodiscard]] WriteOutcome write(const RangeObject& range, const base::Deadline& deadline);
-    /// Whether the server's definition of AddressRanges has what a range that moves says. Changes nothing.
-    [[nodiscard]] bool keeps_held(const RangeObject& range, const base::Deadline& deadline);
     [[nodiscard]] WriteOutcome remove(const RangeObject& range, const base::Deadline& deadline);
     /// Takes the finalizer away.
     [[nodiscard]] WriteOutcome let_go(const RangeObject& range, const base::Deadline& deadline);

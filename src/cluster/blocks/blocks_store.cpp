@@ -1,6 +1,5 @@
 #include <rdmanet/cluster/blocks_store.hpp>
 
-#include "../held.hpp"
 #include "../tried.hpp"
 #include "left_alone.hpp"
 #include "node_blocks.hpp"
@@ -88,9 +87,8 @@ public:
         NodeBlocks node(api, file_, options_);
         // A process that was killed may have left a block, which keeps a range, and no row of the file says so.
         const std::vector<RangeObject> ranges = api.list_all_ranges(deadline);
-        node.follow_ranges(ranges, deadline);
-        const bool is_one_going = std::any_of(
-            ranges.begin(), ranges.end(), [](const RangeObject& range) { return range.is_going || range.is_moving(); });
+        const bool is_one_going =
+            std::any_of(ranges.begin(), ranges.end(), [](const RangeObject& range) { return range.is_going; });
         const bool looks_again = is_one_going || (find_use && LeftAlone(options_).since());
         bool has_looked = !looks_again && file_.has_looked(options_.kubeconfig, options_.node_name, deadline);
         if (!has_looked) has_looked = node.look_for_earlier(deadline, find_use);
@@ -118,20 +116,6 @@ public:
             all.push_back(std::move(regained));
         }
         return all;
-    }
-
-    void follow_ranges(const base::Deadline& deadline) {
-        if (file_.blocks(deadline).empty() && file_.list_all(deadline).empty()) return;
-        const base::FileLock lock = lock_requests(deadline);
-        BlocksApi api(options_.api());
-        NodeBlocks(api, file_, options_).follow_ranges(api.list_all_ranges(deadline), deadline);
-    }
-
-    void record_range(const Claim& claim, const base::Deadline& deadline) {
-        base::make_directories(options_.state_directory);
-        const base::FileLock lock = lock_requests(deadline);
-        BlocksApi api(options_.api());
-        NodeBlocks(api, file_, options_).know_range_of(claim, deadline);
     }
 
     [[nodiscard]] ipam::BlockFile& file() { return file_; }
@@ -184,21 +168,10 @@ private:
         return claim;
     }
 
-    /// As this node knows it.
-    std::vector<ipam::Interval> held_of(const Claim& claim, const base::Deadline& deadline) {
-        for (const ipam::BlockRange& range : file_.ranges(deadline))
-            for (const ipam::Interval& usable : claim.usable)
-                if (range.space == claim.space && range.subnet.contains({claim.family, usable.first}))
-                    return range.held;
-        return {};
-    }
-
     void search(const std::vector<Claim>& claims, std::size_t at, const base::Deadline& deadline) {
         // A full range is asked for at every ADD of every node, and each answer has all its blocks.
         if (!claims[at].wanted && file_.is_full(claims[at], ipam::kFullForAdd, deadline)) {
-            searched_[at] = Exhausted{.claim = at,
-                                      .detail = "; a moment ago other nodes had all other blocks of it" +
-                                                describe_held(held_of(claims[at], deadline))};
+            searched_[at] = Exhausted{.claim = at, .detail = "; a moment ago other nodes had all other blocks of it"};
             return;
         }
         const std::int64_t begun = ipam::system_time().boot;
@@ -259,10 +232,6 @@ std::vector<ipam::Regained> BlocksStore::regain(const std::vector<Lease>& leases
     return impl_->regain(leases, deadline);
 }
 
-void BlocksStore::record_range(const Claim& claim, const base::Deadline& deadline) {
-    impl_->record_range(claim, deadline);
-}
-
 std::vector<Lease> BlocksStore::find(const OwnerKey& key, const base::Deadline& deadline) {
     return impl_->file().find(key, deadline);
 }
@@ -298,10 +267,6 @@ void BlocksStore::settle(std::chrono::seconds idle, const base::Deadline& deadli
 
 bool BlocksStore::tidy(const base::Deadline& deadline, const FindUse& find_use) {
     return impl_->tidy(deadline, find_use);
-}
-
-void BlocksStore::follow_ranges(const base::Deadline& deadline) {
-    impl_->follow_ranges(deadline);
 }
 
 } // namespace rdmanet::cluster

@@ -166,15 +166,10 @@ bool NodeBlocks::go_on_with(const BlockRange& range, const IpPrefix& block, cons
 void NodeBlocks::open(const BlockObject& own, const Deadline& deadline) {
     const Block block = block_of(own, BlockState::open);
     const auto recorded = api_.find_range(object_name(own.space, own.range), deadline);
-    const bool is_as_before = recorded && is_as_known(*recorded, deadline);
-    const bool has_moved = recorded && !is_as_before && (recorded->is_moving() || recorded->store != kInBlocks);
-    if (is_as_before || has_moved) note_held(*recorded, deadline);
-    // Where another store has the range, nothing more is given from blocks with leases.
-    if (is_as_before || (has_moved && has_leases(block, deadline))) return file_.open(block, deadline);
+    if (recorded && is_as_known(*recorded, deadline)) return file_.open(block, deadline);
     file_.lose(block, {}, deadline);
     if (const auto known = find_known(block.space, block.prefix, deadline); known && known->state == BlockState::closed)
         give_back(*known, deadline);
-    if (has_moved) refuse_moved(*recorded);
     throw RangeChanged(StoreError::Kind::temporary,
                        fmt::format("lease store: AddressRange {} is not what it was when this node took a block of it: "
                                    "try again",

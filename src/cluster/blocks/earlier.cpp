@@ -57,11 +57,7 @@ bool NodeBlocks::look_for_earlier(const Deadline& deadline, const BlocksStore::F
         const auto recorded = api_.find_range(object_name(object.space, object.range), deadline);
         const bool is_of_blocks = recorded && gives_from_blocks(*recorded);
         if (!is_of_blocks && has_lease_in(object, leases)) {
-            // Another store may give what no block has. The block goes back after its last lease.
-            if (recorded && put_range_of_leases(*recorded, deadline))
-                file_.add(earlier, deadline);
-            else
-                has_seen_all = false;
+            has_seen_all = false; // it goes back after its last lease
         } else if (recorded && !recorded->is_confirmed) {
             has_seen_all = false;
         } else if (is_of_blocks) {

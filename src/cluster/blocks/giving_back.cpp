@@ -58,7 +58,7 @@ void NodeBlocks::settle(const Deadline& deadline) {
             if (!is_of_this_cluster(block, deadline)) continue;
             try {
                 act(block);
-            } catch (const BlockGoesBack&) { // what is closed by now goes below
+            } catch (const RangeChanged&) { // what is closed by now goes below
             } catch (const StoreError& error) {
                 if (error.unreachable()) throw; // the others would wait for the same server
                 if (!first_failure) first_failure = std::current_exception();
@@ -98,9 +98,7 @@ void NodeBlocks::finish_removals(const std::vector<RangeObject>& ranges, const D
     }
     for (const RangeObject& range : ranges)
         // A node that gets a block from now on sees that the range is going, and gives it back.
-        // One that moves has to remember what other stores hold.
-        if (range.is_going && !range.is_moving() && !api_.has_blocks(range, deadline))
-            (void)api_.let_go(range, deadline);
+        if (range.is_going && !api_.has_blocks(range, deadline)) (void)api_.let_go(range, deadline);
 }
 
 } // namespace rdmanet::cluster

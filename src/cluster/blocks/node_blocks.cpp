@@ -1,6 +1,5 @@
 #include "node_blocks.hpp"
 
-#include "../held.hpp"
 #include "../tried.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -96,13 +95,7 @@ bool NodeBlocks::is_due(const Block& block, const ipam::Time& now) {
 
 NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, const Deadline& deadline) {
     (void)file_id(deadline);
-    const std::vector<BlockRange> known = file_.ranges(deadline);
     const BlockRange range = range_of(claim, deadline);
-    const bool has_changed = std::any_of(known.begin(), known.end(), [&](const BlockRange& before) {
-        return before.space == range.space && before.subnet == range.subnet && before.held != range.held;
-    });
-    if (has_changed) return {.found = true}; // other stores hold less of it by now
-    if (claim.wanted) require_not_held(range.held, *claim.wanted);
     try {
         return acquire_of(range, claim, deadline);
     } catch (const RangeChanged&) { // the block went back
@@ -111,8 +104,7 @@ NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, const Deadline&
     return acquire_of(record_range(claim, deadline), claim, deadline);
 }
 
-NodeBlocks::Search NodeBlocks::acquire_of(const BlockRange& range, ipam::Claim claim, const Deadline& deadline) {
-    claim.usable = ipam::difference(claim.usable, range.held);
+NodeBlocks::Search NodeBlocks::acquire_of(const BlockRange& range, const ipam::Claim& claim, const Deadline& deadline) {
     const ipam::BlockCut cut(range.subnet, range.block_size, range.requestable);
     const auto is_of_range = [&](const Block& block) {
         return block.space == range.space && block.range == range.subnet;

@@ -26,16 +26,11 @@ namespace rdmanet::cluster {
 /// Throws: the request has no answer. The next call finds out.
 [[noreturn]] void not_known(std::string_view what, const std::string& name, std::string_view trouble = {});
 
-/// A block that this node has got is not given from, and goes back.
-class BlockGoesBack : public ipam::StoreError {
+/// The cluster has removed what this node knows of a range, or has recorded something else. A block of it that this node
+/// has got is not given from, and goes back.
+class RangeChanged : public ipam::StoreError {
 public:
     using StoreError::StoreError;
-    explicit BlockGoesBack(const StoreError& why) : StoreError(why) {}
-};
-/// The cluster has removed what this node knows of a range, or has recorded something else.
-class RangeChanged : public BlockGoesBack {
-public:
-    using BlockGoesBack::BlockGoesBack;
 };
 
 class NodeBlocks {
@@ -49,9 +44,6 @@ public:
         std::string detail{}; // if not: who has the blocks
     };
     [[nodiscard]] Search acquire(const ipam::Claim& claim, const base::Deadline& deadline);
-
-    /// The range of these addresses is recorded, and this file knows it.
-    void know_range_of(const ipam::Claim& claim, const base::Deadline& deadline) { (void)range_of(claim, deadline); }
 
     /// Looks at requests without an answer, and gives closed blocks back.
     void settle(const base::Deadline& deadline);
@@ -69,10 +61,6 @@ public:
     /// the file yet; its owner uses the address.
     [[nodiscard]] ipam::Regained regain_block_of(const ipam::Lease& lease, const base::Deadline& deadline);
 
-    /// `recorded`: all ranges of the cluster. Nothing more is given of those of this node's blocks and leases that
-    /// another store has by now.
-    void follow_ranges(const std::vector<RangeObject>& recorded, const base::Deadline& deadline);
-
     /// Whether a lost block is to be looked at again.
     [[nodiscard]] static bool is_due(const ipam::Block& block, const ipam::Time& now);
 
@@ -86,19 +74,14 @@ private:
     [[nodiscard]] std::optional<BlockRange> recall_range(const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] BlockRange record_range(const ipam::Claim& claim, const Deadline& deadline);
     BlockRange put_range(const RangeObject& recorded, const Deadline& deadline);
-    bool put_range_of_leases(const RangeObject& recorded, const Deadline& deadline);
-    void recall_ranges_of_leases(const std::vector<RangeObject>& recorded, const Deadline& deadline);
     [[nodiscard]] bool is_as_known(const RangeObject& recorded, const Deadline& deadline);
     [[nodiscard]] bool follow_kubeconfig(BlockRange range, const Deadline& deadline);
     [[nodiscard]] bool agrees_with(const RangeObject& range) const;
     void require_agreement(const RangeObject& range) const;
     [[nodiscard]] bool is_of_this_cluster(const Block& block, const Deadline& deadline);
-    [[nodiscard]] bool has_leases(const Block& block, const Deadline& deadline);
-    void note_held(const RangeObject& recorded, const Deadline& deadline);
-    [[noreturn]] static void refuse_moved(const RangeObject& range);
 
     // node_blocks.cpp
-    [[nodiscard]] Search acquire_of(const BlockRange& range, ipam::Claim claim, const Deadline& deadline);
+    [[nodiscard]] Search acquire_of(const BlockRange& range, const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] Search acquire_block(const BlockRange& range, const base::IpPrefix& block,
                                        const base::IpAddress& wanted, const Deadline& deadline);
     [[noreturn]] static void refuse_requested(const BlockRange& range, const BlockObject& holder,

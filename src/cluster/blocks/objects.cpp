@@ -58,27 +58,12 @@ bool flag_in(const json::Reader& object, std::string_view key) {
     return member && member->boolean();
 }
 
-constexpr char kMoving = '>';     // between two stores
-constexpr const char* kAnd = "+"; // between several from which a range comes
-
-std::vector<std::string> names_in(const std::string& text) {
-    std::vector<std::string> names;
-    for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t end = std::min(text.find(kAnd, at), text.size());
-        names.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return names;
-}
-
-ipam::Interval interval_in(const json::Reader& at, const IpPrefix& range) {
-    const std::string text = at.string();
-    const auto dash = text.find('-');
-    const auto first = base::IpAddress::parse(text.substr(0, dash));
-    const auto last = dash == std::string::npos ? first : base::IpAddress::parse(text.substr(dash + 1));
-    if (!first || !last || !range.contains(*first) || !range.contains(*last) || *last < *first)
-        throw at.unexpected("an address of the range, or two with '-' between them");
-    return {first->value(), last->value()};
+/// "store": "FROM>TO", or addresses that the range's store leaves out because others have them.
+std::string move_in(const json::Reader& spec) {
+    const std::string store = spec.at("store").string();
+    if (store.find('>') != std::string::npos) return fmt::format("\"store\": {}", base::quoted(store));
+    const auto held = spec.find("held");
+    return held && !held->elements().empty() ? fmt::format("\"held\": {}", held->to_text()) : std::string();
 }
 
 std::string prefix_text(const IpPrefix& prefix) {
@@ -131,27 +116,13 @@ std::string label_value(const std::string& text) {
     return fits ? text : fmt::format("h-{:016x}", base::hash64(text));
 }
 
-std::string RangeObject::from_text() const {
-    return base::join(from, kAnd);
-}
-
-std::string RangeObject::store_text() const {
-    return is_moving() ? fmt::format("{}{}{}", from_text(), kMoving, store) : store;
-}
-
 std::string RangeObject::spec_text() const {
     json::Writer spec;
     spec.begin_object().member("space", space).member("range", prefix_text(subnet));
-    spec.member("store", store_text());
+    spec.member("store", store);
     if (block_size != 0) spec.member("blockSize", block_size);
     spec.member("confirmed", is_confirmed);
     if (requestable) spec.member("requestable", prefix_text(*requestable));
-    if (moves != 0) spec.member("moves", moves);
-    if (!held.empty()) {
-        spec.key("held").begin_array();
-        for (const ipam::Interval& interval : held) spec.value(ipam::to_text(subnet.family(), interval));
-        spec.end_array();
-    }
     return spec.end_object().to_text();
 }
 
@@ -177,22 +148,11 @@ RangeObject RangeObject::parse(const json::Reader& object) {
                       .requestable = std::nullopt,
                       .is_confirmed = flag_in(spec, "confirmed"),
                       .is_going = metadata.find("deletionTimestamp").has_value(),
-                      .from = {},
-                      .held = {},
-                      .moves = 0,
+                      .half_moved = move_in(spec),
                       .recorded_by = {},
                       .created = 0,
                       .version = metadata.at("resourceVersion").string(),
                       .uid = metadata.at("uid").string()};
-    if (const auto arrow = range.store.find(kMoving); arrow != std::string::npos) {
-        range.from = names_in(range.store.substr(0, arrow));
-        range.store.erase(0, arrow + 1);
-    }
-    if (const auto moves = spec.find("moves"))
-        range.moves = static_cast<unsigned>(moves->integer(0, std::numeric_limits<std::int32_t>::max()));
-    if (const auto held = spec.find("held"))
-        for (const json::Reader& at : held->elements()) range.held.push_back(interval_in(at, range.subnet));
-    range.held = ipam::merged(std::move(range.held));
     if (const auto size = spec.find("blockSize"); size || range.store == kInBlocks) {
         const json::Reader at = spec.at("blockSize");
         range.block_size = static_cast<unsigned>(at.integer(1, ipam::kMostBlockSize));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
-#include <rdmanet/ipam/range.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <cstdint>
@@ -32,8 +31,8 @@ inline constexpr const char* kFinalizer = "rdmanet.cni/in-use";
 inline constexpr const char* kInBlocks = "blocks";
 inline constexpr const char* kInPools = "whereabouts";
 
-/// Which store gives the addresses of a range in the whole cluster, and how. Made once, by the first node. Only
-/// `rdmanet ipam migrate` changes the store: see migrate.hpp.
+/// Which store gives the addresses of a range in the whole cluster, and how. Made once, by the first node, and never
+/// changed.
 struct RangeObject {
     std::string space;
     base::IpPrefix subnet;
@@ -44,12 +43,9 @@ struct RangeObject {
     bool is_confirmed = false;
     /// Somebody has deleted it. Its finalizer keeps it as long as it has blocks.
     bool is_going = false;
-    /// The stores that the range comes from, while they may still have addresses of it. Together they are written as
-    /// "FROM>TO", or "FROM+FROM>TO", which is no store that a version without this knows.
-    std::vector<std::string> from{};
-    /// What other stores still have, sorted and disjoint. Nothing of it is given.
-    std::vector<ipam::Interval> held{};
-    unsigned moves = 0;        // how often another store was to give its addresses
+    /// What it says of a move to another store that an earlier version began: two stores may have addresses of the range,
+    /// so none gives any. Empty: nothing.
+    std::string half_moved{};
     std::string recorded_by{}; // the node that made it, for people; an annotation
     std::int64_t created = 0;  // by the server's clock, seconds since the epoch
 
@@ -57,9 +53,7 @@ struct RangeObject {
     std::string uid;
 
     [[nodiscard]] std::string name() const { return object_name(space, subnet); }
-    [[nodiscard]] bool is_moving() const { return !from.empty(); }
-    [[nodiscard]] std::string from_text() const;
-    [[nodiscard]] std::string store_text() const;
+    [[nodiscard]] bool is_half_moved() const { return !half_moved.empty(); }
     /// The object as JSON, for POST.
     [[nodiscard]] std::string to_text() const;
     [[nodiscard]] std::string spec_text() const;

@@ -1,8 +1,6 @@
 // The blocks of other nodes, when the range has no free one.
 #include "node_blocks.hpp"
 
-#include "../held.hpp"
-
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
@@ -53,7 +51,7 @@ NodeBlocks::Search NodeBlocks::search_among_others(const BlockRange& range, cons
     }
     std::erase_if(blocks, is_known);
     const bool has_found = take_from_the_gone(blocks, deadline);
-    return {.found = has_found, .detail = has_found ? "" : describe_holders(known, blocks) + describe_held(range.held)};
+    return {.found = has_found, .detail = has_found ? "" : describe_holders(known, blocks)};
 }
 
 /// A node is gone when no Node object has its UID and none reports its boot: one that was registered anew has another

@@ -20,16 +20,10 @@ IpPrefix subnet_of(const IpAddress& address, unsigned length) {
     return *IpPrefix::make(prefix.network(), length);
 }
 
-/// What no block gives: see BlockRange::has_moved().
-std::vector<ipam::Interval> held_for_blocks(const RangeObject& range) {
-    if (gives_from_blocks(range)) return range.held;
-    return {ipam::bounds_of(range.subnet, ipam::Edges::handed_out)};
-}
-
 } // namespace
 
 bool gives_from_blocks(const RangeObject& range) {
-    return range.is_confirmed && range.store == kInBlocks;
+    return range.is_confirmed && range.store == kInBlocks && !range.is_half_moved();
 }
 
 /// Throws if the configuration of the network says something else than the cluster has recorded.
@@ -50,8 +44,7 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
     for (const BlockRange& known : file_.ranges(deadline)) {
         if (known.space != claim.space || !known.subnet.contains(inside)) continue;
         if (!claim.usable.empty() && known.subnet != subnet_of(inside, claim.prefix_length)) break;
-        const bool may_have_changed = !known.held.empty();
-        if (!may_have_changed)
+        if (!known.was_moving)
             require_agreement({.space = known.space,
                                .subnet = known.subnet,
                                .store = kInBlocks,
@@ -64,9 +57,7 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
                                          "does not know them: for two clusters, give the networks of one a "
                                          "\"network_name\"; otherwise delete the pods of this range on the node",
                                          known.subnet, known.kubeconfig, options_.kubeconfig));
-        // A read from the server's memory may be of an earlier move, and this node has blocks to give from.
-        if (may_have_changed) return record_range(claim, deadline);
-        return known;
+        return known.was_moving ? record_range(claim, deadline) : known;
     }
     if (const auto recalled = recall_range(claim, deadline)) return *recalled;
     return record_range(claim, deadline);
@@ -79,8 +70,7 @@ std::optional<ipam::BlockRange> NodeBlocks::recall_range(const ipam::Claim& clai
     if (claim.usable.empty()) return std::nullopt;
     const IpPrefix subnet = subnet_of({claim.family, claim.usable.front().first}, claim.prefix_length);
     const auto recalled = api_.recall_range(object_name(claim.space, subnet), deadline);
-    if (!recalled || recalled->is_moving() || !is_as_known(*recalled, deadline) || !agrees_with(*recalled))
-        return std::nullopt;
+    if (!recalled || !is_as_known(*recalled, deadline) || !agrees_with(*recalled)) return std::nullopt;
     return put_range(*recalled, deadline);
 }
 
@@ -109,8 +99,7 @@ ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadli
     wanted.recorded_by = options_.node_name;
     if (claim.usable.empty()) { // an address that the configuration sets, and that may be in a range of another network
         for (RangeObject& range : api_.list_ranges(claim.space, deadline))
-            if (range.is_confirmed && range.store == kInBlocks && range.subnet.contains(*claim.wanted))
-                recorded = std::move(range);
+            if (gives_from_blocks(range) && range.subnet.contains(*claim.wanted)) recorded = std::move(range);
         wanted.subnet =
             subnet_of(*claim.wanted, std::max(claim.prefix_length,
                                               base::address_bits(claim.family) -
@@ -126,7 +115,7 @@ ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadli
 }
 
 bool NodeBlocks::is_as_known(const RangeObject& recorded, const Deadline& deadline) {
-    if (!recorded.is_confirmed || recorded.is_going || recorded.store != kInBlocks) return false;
+    if (!gives_from_blocks(recorded) || recorded.is_going) return false;
     for (const BlockRange& known : file_.ranges(deadline))
         if (known.space == recorded.space && known.subnet == recorded.subnet)
             return known.block_size == recorded.block_size && known.requestable == recorded.requestable;
@@ -136,61 +125,12 @@ bool NodeBlocks::is_as_known(const RangeObject& recorded, const Deadline& deadli
 ipam::BlockRange NodeBlocks::put_range(const RangeObject& recorded, const Deadline& deadline) {
     BlockRange range{.space = recorded.space,
                      .subnet = recorded.subnet,
-                     .block_size = recorded.block_size == 0 ? ipam::kDefaultBlockSize : recorded.block_size,
+                     .block_size = recorded.block_size,
                      .requestable = recorded.requestable,
-                     .held = held_for_blocks(recorded),
                      .kubeconfig = options_.kubeconfig,
                      .node_name = options_.node_name};
     file_.put_range(range, deadline);
     return range;
-}
-
-/// Who moves a range to another store looks for its blocks after the object says so, and nothing is given from a block
-/// that this node has got before it has looked at the object: one of both sees the other.
-void NodeBlocks::note_held(const RangeObject& recorded, const Deadline& deadline) {
-    for (BlockRange& range : file_.ranges(deadline)) {
-        if (range.space != recorded.space || range.subnet != recorded.subnet) continue;
-        std::vector<ipam::Interval> held = held_for_blocks(recorded);
-        if (range.held == held) return;
-        range.held = std::move(held);
-        file_.put_range(range, deadline);
-    }
-}
-
-bool NodeBlocks::has_leases(const Block& block, const Deadline& deadline) {
-    const auto known = find_known(block.space, block.prefix, deadline);
-    return known && known->leases != 0;
-}
-
-void NodeBlocks::follow_ranges(const std::vector<RangeObject>& recorded, const Deadline& deadline) {
-    for (const BlockRange& known : file_.ranges(deadline)) {
-        if (known.kubeconfig != options_.kubeconfig) continue;
-        for (const RangeObject& range : recorded)
-            if (range.space == known.space && range.subnet == known.subnet && (range.is_confirmed || range.is_moving()))
-                note_held(range, deadline);
-    }
-    recall_ranges_of_leases(recorded, deadline);
-}
-
-/// A file that was made again from the journal knows leases, and no range.
-void NodeBlocks::recall_ranges_of_leases(const std::vector<RangeObject>& recorded, const Deadline& deadline) {
-    std::vector<BlockRange> known = file_.ranges(deadline);
-    for (const ipam::Lease& lease : file_.list_all(deadline)) {
-        const auto has_it = [&](const auto& range) {
-            return range.space == lease.space && range.subnet.contains(lease.address.address());
-        };
-        if (std::any_of(known.begin(), known.end(), has_it)) continue;
-        for (const RangeObject& range : recorded)
-            if (has_it(range) && put_range_of_leases(range, deadline)) known = file_.ranges(deadline);
-    }
-}
-
-/// Only if the store that has the range leaves out what blocks have of it.
-bool NodeBlocks::put_range_of_leases(const RangeObject& recorded, const Deadline& deadline) {
-    const bool was_cut = recorded.is_moving() && recorded.block_size != 0;
-    if (!was_cut && !gives_from_blocks(recorded)) return false;
-    (void)put_range(recorded, deadline);
-    return true;
 }
 
 bool NodeBlocks::is_of_this_cluster(const Block& block, const Deadline& deadline) {
@@ -198,16 +138,6 @@ bool NodeBlocks::is_of_this_cluster(const Block& block, const Deadline& deadline
     return std::any_of(ranges.begin(), ranges.end(), [&](const BlockRange& range) {
         return range.space == block.space && range.subnet == block.range && range.kubeconfig == options_.kubeconfig;
     });
-}
-
-void NodeBlocks::refuse_moved(const RangeObject& range) try {
-    require_stays(range);
-    if (range.store != kInBlocks) refuse_difference(range, "store", kInBlocks, range.store);
-    throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: AddressRange {} comes back from store \"{}\" just now: try again",
-                                 range.name(), range.from_text()));
-} catch (const StoreError& why) {
-    throw BlockGoesBack(why);
 }
 
 } // namespace rdmanet::cluster

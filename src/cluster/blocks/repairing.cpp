@@ -58,8 +58,7 @@ std::optional<ipam::BlockRange> NodeBlocks::find_range_of(const ipam::Lease& lea
     for (const BlockRange& range : file_.ranges(deadline))
         if (range.space == lease.space && range.subnet.contains(address)) return range;
     for (const RangeObject& range : api_.list_ranges(lease.space, deadline))
-        if (range.is_confirmed && range.store == kInBlocks && range.subnet.contains(address))
-            return put_range(range, deadline);
+        if (gives_from_blocks(range) && range.subnet.contains(address)) return put_range(range, deadline);
     return std::nullopt;
 }
 

@@ -43,9 +43,6 @@ struct Inventory {
 [[nodiscard]] Inventory read_records(kube::Api& api, const base::Deadline& deadline);
 [[nodiscard]] Inventory read_blocks(kube::Api& api, const base::Deadline& deadline);
 
-/// Addresses that the store of a range leaves out after a move, although the old store has them no more.
-void reconcile_ranges(kube::Api& api, ReconcileOptions::Act act, const base::Deadline& deadline, Reconciled& into);
-
 /// Gives it back if nothing of it has changed. Returns why it stays; empty: it is free. Throws ipam::StoreError, also
 /// where no answer says what became of it.
 [[nodiscard]] std::string give_back(kube::Api& api, const Held& held, const base::Deadline& deadline);

@@ -58,7 +58,6 @@ public:
                 else
                     free_those_seen_twice(domain, found, since + domain.apart.count());
             });
-        attempt([&] { reconcile_ranges(api_, options_.act, deadline_, into_); });
     }
 
 private:

@@ -13,11 +13,6 @@ namespace rdmanet::ipam {
 using base::IpAddress;
 using base::IpPrefix;
 
-// Files of an earlier version have it when they need it.
-#define RDMANET_HELD_TABLE                                                                                             \
-    "CREATE TABLE IF NOT EXISTS held(space TEXT NOT NULL, first BLOB NOT NULL, last BLOB NOT NULL, "                   \
-    "PRIMARY KEY(space, first)) STRICT, WITHOUT ROWID;"
-
 const char* const kBlockTables = R"sql(
 CREATE TABLE file(id TEXT NOT NULL) STRICT;
 INSERT INTO file VALUES(lower(hex(randomblob(16))));
@@ -30,7 +25,7 @@ CREATE TABLE blocks(
   space TEXT NOT NULL, first BLOB NOT NULL, last BLOB NOT NULL, length INTEGER NOT NULL, range_length INTEGER NOT NULL,
   state INTEGER NOT NULL, version TEXT NOT NULL, node_uid TEXT NOT NULL, boot_id TEXT NOT NULL, since INTEGER NOT NULL,
   PRIMARY KEY(space, first, length)) STRICT, WITHOUT ROWID;
-)sql" RDMANET_HELD_TABLE;
+)sql";
 
 namespace {
 
@@ -100,10 +95,6 @@ std::vector<Interval> intersection(const std::vector<Interval>& usable, const st
 
 } // namespace
 
-bool BlockRange::has_moved() const {
-    return held.size() == 1 && held.front() == bounds_of(subnet, Edges::handed_out);
-}
-
 bool BlockRange::is_on_request(const IpPrefix& block) const {
     if (block.length() != base::address_bits(block.family())) return false;
     return subnet.length() == block.length() || (requestable && requestable->contains(block.address()));
@@ -119,40 +110,21 @@ std::vector<BlockRange> BlockTable::ranges() {
     std::vector<BlockRange> ranges;
     Query query = database_.query(kSelectRanges);
     while (query.step()) ranges.push_back(range_in(database_, query));
-    for (BlockRange& range : ranges) range.held = held_in(range.space, range.subnet);
+    for (BlockRange& range : ranges) range.was_moving = was_moving(range);
     return ranges;
 }
 
+/// Of a file that an earlier version has made.
 bool BlockTable::has_held_table() {
     return database_.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'held'").step();
 }
 
-std::vector<Interval> BlockTable::held_in(const std::string& space, const IpPrefix& subnet) {
-    std::vector<Interval> held;
-    if (!has_held_table()) return held;
-    Query query = database_.query("SELECT first, last FROM held WHERE space = ?1 AND first BETWEEN ?2 AND ?3 "
-                                  "ORDER BY first",
-                                  space, AddressKey(subnet.network()), AddressKey(subnet.last()));
-    while (query.step()) held.push_back({query.address(0).value(), query.address(1).value()});
-    return held;
-}
-
-bool BlockTable::is_held(const std::string& space, const IpPrefix& addresses) {
-    if (!has_held_table()) return false;
-    Query query = database_.query("SELECT 1 FROM held WHERE space = ?1 AND first <= ?2 AND last >= ?3", space,
-                                  AddressKey(addresses.network()), AddressKey(addresses.last()));
-    return query.step();
-}
-
-void BlockTable::put_held(const BlockRange& range) {
-    if (range.held.empty() && !has_held_table()) return;
-    database_.run_script(RDMANET_HELD_TABLE);
-    database_.run("DELETE FROM held WHERE space = ?1 AND first BETWEEN ?2 AND ?3", range.space,
-                  AddressKey(range.subnet.network()), AddressKey(range.subnet.last()));
-    for (const Interval& interval : range.held)
-        database_.run("INSERT INTO held(space, first, last) VALUES(?1, ?2, ?3)", range.space,
-                      AddressKey({range.subnet.family(), interval.first}),
-                      AddressKey({range.subnet.family(), interval.last}));
+bool BlockTable::was_moving(const BlockRange& range) {
+    return has_held_table() &&
+           database_
+               .query("SELECT 1 FROM held WHERE space = ?1 AND first BETWEEN ?2 AND ?3", range.space,
+                      AddressKey(range.subnet.network()), AddressKey(range.subnet.last()))
+               .step();
 }
 
 std::optional<BlockRange> BlockTable::find_range(const std::string& space, const IpAddress& address) {
@@ -173,7 +145,9 @@ void BlockTable::put_range(const BlockRange& range) {
         range.space, AddressKey(range.subnet.network()), AddressKey(range.subnet.last()), length_of(range.subnet),
         std::int64_t{range.block_size}, range.requestable ? range.requestable->to_string() : std::string(),
         range.kubeconfig, range.node_name);
-    put_held(range);
+    if (!range.was_moving && has_held_table())
+        database_.run("DELETE FROM held WHERE space = ?1 AND first BETWEEN ?2 AND ?3", range.space,
+                      AddressKey(range.subnet.network()), AddressKey(range.subnet.last()));
 }
 
 void BlockTable::forget_range(const BlockRange& range) {
@@ -313,14 +287,14 @@ std::vector<Interval> BlockTable::open_part(const Claim& claim) {
             open.push_back(block);
     }
     const auto range = find_range(claim.space, {claim.family, claim.usable.front().first});
-    if (!range) return {};
+    if (!range || was_moving(*range)) return {};
     const BlockCut cut(range->subnet, range->block_size, range->requestable);
-    return difference(intersection(cut.without_requestable(claim.usable), open), held_in(claim.space, range->subnet));
+    return intersection(cut.without_requestable(claim.usable), open);
 }
 
 bool BlockTable::is_open(const std::string& space, const IpAddress& address) {
     const auto range = find_range(space, address);
-    if (!range || is_held(space, *IpPrefix::make(address, base::address_bits(address.family())))) return false;
+    if (!range || was_moving(*range)) return false;
     const IpPrefix its = BlockCut(range->subnet, range->block_size, range->requestable).block_of(address);
     Query query =
         database_.query("SELECT 1 FROM blocks WHERE space = ?1 AND first = ?2 AND length = ?3 AND "
@@ -372,9 +346,7 @@ bool BlockTable::close_idle(std::int64_t idle) {
         const bool is_kept = is_of_this_boot && block.state == BlockState::lost; // until its last lease is released
         if (is_kept || block.state == BlockState::claiming || block.state == BlockState::closed || block.leases != 0)
             continue;
-        // Nothing is given from one that is held as a whole.
-        const bool is_held_back = is_held(block.space, block.prefix);
-        if (!is_held_back && block.since <= now_ && now_ - block.since < idle) continue;
+        if (block.since <= now_ && now_ - block.since < idle) continue;
         const auto range = find_range(block.space, block.prefix.address());
         const bool is_on_request = range && range->is_on_request(block.prefix);
         const bool is_last_used = std::none_of(all.begin(), all.end(), [&](const Block& other) {
@@ -383,8 +355,7 @@ bool BlockTable::close_idle(std::int64_t idle) {
                    std::pair(other.since, other.prefix.address()) > std::pair(block.since, block.prefix.address()) &&
                    !(range && range->is_on_request(other.prefix));
         });
-        if (!is_held_back && is_last_used && !is_on_request && is_of_this_boot && block.state == BlockState::open)
-            continue;
+        if (is_last_used && !is_on_request && is_of_this_boot && block.state == BlockState::open) continue;
         set_state(block, BlockState::closed);
         has_closed = true;
     }

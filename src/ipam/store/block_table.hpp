@@ -27,7 +27,6 @@ public:
     /// The range that has the address.
     [[nodiscard]] std::optional<BlockRange> find_range(const std::string& space, const base::IpAddress& address);
     void put_range(const BlockRange& range);
-    [[nodiscard]] std::vector<Interval> held_in(const std::string& space, const base::IpPrefix& subnet);
     void forget_range(const BlockRange& range);
     [[nodiscard]] bool has_looked(const std::string& kubeconfig, const std::string& node_name);
     void set_looked(const std::string& kubeconfig, const std::string& node_name);
@@ -54,9 +53,7 @@ public:
 
 private:
     [[nodiscard]] bool has_held_table();
-    /// All of them.
-    [[nodiscard]] bool is_held(const std::string& space, const base::IpPrefix& addresses);
-    void put_held(const BlockRange& range);
+    [[nodiscard]] bool was_moving(const BlockRange& range);
     [[nodiscard]] Block block_in(Query& row);
     [[nodiscard]] std::uint64_t count_leases(const Block& block);
     void set_state(const Block& block, BlockState state);

@@ -6,6 +6,8 @@
 #include "blocks/objects.hpp"
 #include "whereabouts_api.hpp"
 
+#include <rdmanet/cluster/recorded_store.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -362,4 +364,52 @@ TEST_CASE_METHOD(Ranges, "a range that a killed node has not confirmed belongs t
     make_range("10.8.0.0/16", kInBlocks, false);
     CHECK(add_to_pool(*later, "d", "10.8.7.0/24") == "10.8.7.1/24");
     CHECK_THAT(recorded(), !Contains("10.8.0.0/16"));
+}
+
+TEST_CASE_METHOD(Ranges, "a range that an earlier version has half moved gives nothing in any store, and takes back") {
+    if (!is_there()) return;
+    const std::string path = std::string(kRangesPath) + "/" + space + "-10.0.0.0-24";
+    const auto says = [&](const std::string& text) {
+        return Contains("AddressRange " + space + "-10.0.0.0-24 says " + text) && Contains("delete that AddressRange");
+    };
+    const auto check_refusals = [&](const std::string& text) {
+        CHECK_THAT(add_to_pool("c", kRange), says(text));
+        auto b = node("b");
+        CHECK_THAT(add_to_block(*b, "e", claim(kRange)), says(text));
+        CHECK_THAT(add_to_block(*b, "e", wanting(kRange, "10.0.0.77")), says(text));
+        CHECK(b->file->blocks(soon()).empty());
+        const std::vector<Place> places{{.space = space, .subnet = prefix(kRange)}};
+        CHECK_THROWS_WITH(find_recorded_stores(*admin, places, soon()), says(text));
+    };
+    SECTION("from pools, before or after its confirmation") {
+        CHECK(add_to_pool("a", kRange) == "10.0.0.1/24");
+        patch(path, R"([{"op":"replace","path":"/spec/store","value":"whereabouts>blocks"}])");
+        check_refusals(R"("store": "whereabouts>blocks")");
+        patch(path, R"([{"op":"replace","path":"/spec/confirmed","value":false}])");
+        check_refusals(R"("store": "whereabouts>blocks")");
+        give_back("a", kRange);
+        // Deleted, it is recorded anew.
+        delete_range("10.0.0.0-24");
+        auto b = node("b");
+        CHECK(is_address(add_to_block(*b, "e", claim(kRange))));
+    }
+    SECTION("with addresses that others hold") {
+        CHECK(add_to_pool("a", kRange) == "10.0.0.1/24");
+        patch(path, R"([{"op":"add","path":"/spec/held","value":["10.0.0.16-10.0.0.31"]}])");
+        check_refusals(R"("held": ["10.0.0.16-10.0.0.31"])");
+        give_back("a", kRange);
+    }
+    SECTION("from blocks, which go back") {
+        auto a = node("a");
+        CHECK(is_address(add_to_block(*a, "d", claim(kRange))));
+        patch(path, R"([{"op":"replace","path":"/spec/store","value":"blocks>whereabouts"}])");
+        check_refusals(R"("store": "blocks>whereabouts")");
+        CHECK(is_address(text_of(a->store->find(owner("d", "pod-d").key, soon()))));
+        CHECK(is_address(text_of(a->store->release(owner("d", "pod-d").key, soon()))));
+        delete_object(path);
+        (void)a->store->tidy(soon());
+        CHECK(a->file->blocks(soon()).empty());
+        CHECK(recorded().empty());
+        CHECK(add_to_pool("c", kRange) == "10.0.0.1/24");
+    }
 }

@@ -12,8 +12,7 @@ namespace {
 
 class Rights : public Leftovers {
 public:
-    /// Everything that is to be freed, a successor that takes one record over in the middle, and a range that somebody
-    /// else changes. What was refused.
+    /// Everything that is to be freed, and a successor that takes one record over in the middle. What was refused.
     std::string refusal_of_everything() {
         Relay relay("limited", space);
         return refusal_of_everything(relay);
@@ -26,36 +25,21 @@ public:
                R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + pool +
                    R"("},"spec":{"range":"10.0.0.0/24","allocations":{"1":)" + record("a", ref("p")) + "}}}");
         make_reservation(network + "-10.0.0.1", ref("p"));
-        const RangeObject range{
-            .space = network,
-            .subnet = prefix("10.0.0.0/24"),
-            .store = kInBlocks,
-            .block_size = 16,
-            .is_confirmed = true,
-            .from = {kInPools},
-            .held = {{prefix("10.0.0.2/32").address().value(), prefix("10.0.0.2/32").address().value()}}};
-        create(kRangesPath, range.to_text());
-        const std::string path_of_its_range = std::string(kRangesPath) + "/" + range.name();
         BlockObject block{.space = space,
                           .range = prefix("10.9.0.0/16"),
                           .block = prefix("10.9." + std::to_string(++count_ % 256) + ".0/28"),
                           .node = {.name = "gone", .uid = space, .machine_id = "m", .boot_id = space},
                           .lease_file = "f"};
         create(kBlocksPath, block.to_text());
-        relay.decide([&, asked = 0, has_changed = false](const std::string& request) mutable {
+        relay.decide([&, asked = 0](const std::string& request) mutable {
             if (request == kClock && ++asked == 2) relay.clock_ahead = kBlocksApart.count();
             if (request == "PATCH " + objects("ippools/" + pool))
                 patch(objects("ippools/" + pool),
                       R"([{"op":"replace","path":"/spec/allocations/1/id","value":"successor"}])");
-            if (request == "PATCH " + path_of_its_range && !std::exchange(has_changed, true))
-                patch(path_of_its_range, R"([{"op":"add","path":"/metadata/annotations","value":{"a":"b"}}])");
             return Fate::passes;
         });
         const auto api = relay.connect();
-        std::string failure = reconcile(*api, {}, soon()).failure;
-        patch(path_of_its_range, R"([{"op":"add","path":"/metadata/finalizers","value":[]}])");
-        delete_object(path_of_its_range);
-        return failure;
+        return reconcile(*api, {}, soon()).failure;
     }
 
     [[nodiscard]] std::string token_of(const std::string& account) {

@@ -53,7 +53,7 @@ TEST_CASE("a record says where leases are that are not on the node, and is found
         {[](LeaseStore& store) { store.are_pools_guessed = true; }},
         {[](LeaseStore& store) { store.unsettled_until = 17; }},
         {[](LeaseStore& store) { store.is_released = true; }, true, false},
-        {[](LeaseStore& store) { store.is_beside = true; }, false, false}, // DEL gives back what is there
+        {[](LeaseStore& store) { store.is_beside = true; }, false, true}, // DEL gives back what is in both
         {[](LeaseStore& store) { store.pools.clear(); }, true, false},
     };
     for (const Row& row : rows) {

@@ -23,15 +23,14 @@ struct BlockRange {
     unsigned block_size = 16;
     std::optional<base::IpPrefix> requestable; // never cut: each address is a block of one
 
-    /// Addresses that other stores have, sorted and disjoint: none is given. All of the range, if another store gives
-    /// them by now.
-    std::vector<Interval> held{};
+    /// An earlier version, which wrote the file, has noted that another store has addresses of the range: none is given
+    /// until the range is put again.
+    bool was_moving = false;
 
     // How this node reaches the cluster, for the calls that have no configuration.
     std::string kubeconfig;
     std::string node_name;
 
-    [[nodiscard]] bool has_moved() const;
     /// A block of one that goes back to the cluster with its lease.
     [[nodiscard]] bool is_on_request(const base::IpPrefix& block) const;
     friend bool operator==(const BlockRange&, const BlockRange&) = default;
