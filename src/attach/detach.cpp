@@ -194,7 +194,7 @@ std::optional<std::string> release_shared(state::AttachmentRecord& remaining, co
         node.log.warn(
             fmt::format("{} of {} stay in etcd, because this version has no store \"etcd\": remove them there, "
                         "if another version still uses it",
-                        describe_leases(remaining), describe(remaining)));
+                        describe_leases(remaining), remaining.key));
         return std::nullopt;
     }
     const auto released =

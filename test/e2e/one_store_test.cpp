@@ -182,19 +182,21 @@ TEST_CASE("an attachment whose addresses an earlier version had in etcd ends, an
           "[ipam]") {
     Stage stage;
     PluginCall call = on_node(stage.pod, "'range':'10.41.13.0/24','cooldown':0");
-    add(call);
+    CHECK(addresses(add(call)) == "10.41.13.1/24");
     const std::string record = shell("echo -n /run/rdmanet/attachments/*.json");
     const bool is_owed = GENERATE(false, true);
     shell(concat(R"(jq '.leaseStore = {"kind": "etcd", "kubeconfig": "", "pools": [{"space": "", "subnet": )",
                  R"("10.41.13.1/24"}], "etcd": {"endpoints": ["http://127.0.0.1:1"], "prefix": "/rdmanet"}, )",
                  R"("nodeName": "n", "openClaim": true} | .removalUnfinished = )", is_owed ? "true" : "false", "' ",
-                 record, " >/run/changed && mv /run/changed ", record,
-                 " && sqlite3 /run/rdmanet/leases.sqlite 'DELETE FROM leases'"));
+                 record, " >/run/changed && mv /run/changed ", record, " && rm /run/rdmanet/leases.sqlite*"));
     std::ofstream("/run/rdmanet/shared-ranges") << R"({"store":"etcd","space":"","subnet":"10.41.13.0/24"})" << '\n';
-    if (!is_owed) CHECK_THAT(refusal(of(call, "c3")), Names("has 1 lease of this node in store \"etcd\""));
+    PluginCall another = of(call, "c3");
+    another.ifname = "net3";
+    if (!is_owed) CHECK_THAT(refusal(another), Names("has 1 lease of this node in store \"etcd\""));
     call.config =
         replaced(call.config, R"("store":"node")", R"("store":"etcd","etcd":{"endpoints":["http://127.0.0.1:1"]})");
-    CHECK_THAT(refusal(of(call, "c3")), Names("code 7", "this version has no store \"etcd\""));
+    another.config = call.config;
+    CHECK_THAT(refusal(another), Names("code 7", "this version has no store \"etcd\""));
     const auto said = Names("10.41.13.1/24", "no store \"etcd\"");
     SECTION("by DEL") {
         const ProcessResult result = call.with_command("DEL").run();
@@ -213,6 +215,7 @@ TEST_CASE("an attachment whose addresses an earlier version had in etcd ends, an
         CHECK_THAT(run_process({binary(), "gc"}).err, said);
     }
     CHECK(shell("ls /run/rdmanet/attachments") == "");
+    shell("rm /run/rdmanet/shared-ranges");
 }
 
 } // namespace rdmanet::test
