@@ -1,8 +1,8 @@
 // Which addresses the node's own store gives no more, and where leases are that are on their way between two stores.
 #include "moved_ranges.hpp"
 
+#include "support/directory.hpp"
 #include "support/names.hpp"
-#include "unit/base/temporary_directory.hpp"
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/attach/recorded_leases.hpp>
@@ -32,7 +32,7 @@ public:
     void write(const std::string& text) const { std::ofstream(directory_.path() + "/moved-ranges.json") << text; }
 
 private:
-    base::TemporaryDirectory directory_;
+    rdmanet::test::Directory directory_;
 };
 
 ipam::Config network(const std::string& members) {
