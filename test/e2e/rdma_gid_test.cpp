@@ -84,47 +84,6 @@ TEST_CASE("a parent with software RDMA serves its pods", "[rdma][gid]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a full GID table refuses a pod or warns, as configured", "[rdma][gid]") {
-    NEEDS(OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"), "the software NIC and the plugin static");
-    const OtherNic nic("nics=1 gid_table_len=4"); // the port itself uses two entries
-    const std::string parent = rdma_parent();
-    const std::string device = rdma_device_of(parent);
-    const Pod pod("pod");
-    pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // link-local addresses would have GIDs too
-    const UnchangedNode node;
-    const auto numbered = [&](int number, const std::string& rdma) {
-        return numbered_call(pod, number, concat("'master':'", parent, "','rdma':", rdma));
-    };
-    const PluginCall first = numbered(1, "true");
-    const std::string result = add(first);
-    const PluginCall second = numbered(2, "true");
-    const Names full(device, parent, "full", "4 of 4", "2 more");
-    CHECK_THAT(refusal(second), full && Names("code 103", "c1", "net1", "(2)"));
-    CHECK_THAT(outcome(second, "STATUS"), full && Names("code 50"));
-    CHECK(del(second) == "");
-    CHECK(check(first, result) == "");
-    const PluginCall lenient = numbered(2, "{'onMissingGid':'warn','gidTimeoutMs':50}");
-    const ProcessResult warned = lenient.run();
-    CHECK(warned.exit_status == 0);
-    CHECK_THAT(warned.err, Contains("4 of 4 entries used"));
-    CHECK(check(lenient, warned.out) == "");
-    CHECK(del(lenient) == "");
-    CHECK(del(first) == "");
-    CHECK(node.difference() == "");
-    // rdmanet learns how many addresses another plugin gives only after the interface exists.
-    const auto limited = [&](const std::string& rdma) {
-        return call_for(pod,
-                        concat("'master':'", parent, "','rdma':{", rdma,
-                               "},'ipam':{'type':'static','addresses':"
-                               "[{'address':'10.41.5.1/24'},{'address':'10.41.5.2/24'}]}"),
-                        "1.0.0");
-    };
-    CHECK_THAT(refusal(limited("'gidTimeoutMs':50")),
-               Names("code 103", "GID", "10.41.5.2", "50 ms", "4 of 4", "net1", "(2)"));
-    CHECK_THAT(refusal(limited("'maxGids':5")), Contains("code 7: rdma.maxGids: 5 entries") && Contains("need 6"));
-    CHECK(node.difference() == "");
-}
-
 TEST_CASE("more pods fit into a small GID table without link-local addresses", "[rdma][gid]") {
     NEEDS(OtherNic::possible(), "the software NIC");
     const OtherNic nic("nics=1 gid_table_len=6"); // the port itself uses two entries
@@ -147,26 +106,6 @@ TEST_CASE("more pods fit into a small GID table without link-local addresses", "
         CHECK(pod.run(concat("ip -6 address show dev net", number)) == "");
     }
     for (const int number : {1, 2}) CHECK(del(numbered(number, "true")) == "");
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("in RDMA mode exclusive a shared network works without RDMA, and STATUS refuses mode shared", "[rdma]") {
-    NEEDS(!rdma_parent().empty(), "an RDMA parent");
-    NEEDS(set_rdma_mode("exclusive"), "a node without network namespaces");
-    const ExclusiveMode mode;
-    const Pod pod("pod");
-    const UnchangedNode node;
-    const std::string members = concat("'master':'", rdma_parent(), "',", ipam("10.42.0.0/24"));
-    const auto status_of_vfs = [&](const std::string& wanted) {
-        return outcome(call_for(pod, concat("'attach':'sriov','rdma':{'mode':'", wanted, "'}")), "STATUS");
-    };
-    CHECK_THAT(status_of_vfs("shared"), Names("code 50", "exclusive", "net", "shared"));
-    CHECK(status_of_vfs("exclusive") == "");
-    const PluginCall modest = call_for(pod, members);
-    const std::string result = add(modest);
-    CHECK(addresses(result) == "10.42.0.1/24");
-    CHECK(check(modest, result) == "");
-    CHECK(del(modest) == "");
     CHECK(node.difference() == "");
 }
 

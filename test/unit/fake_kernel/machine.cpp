@@ -221,6 +221,7 @@ void Machine::end_netns(std::uint64_t number) {
     for (Netdev& each : ending.netdevs) {
         if (each.link.parent_device.empty() && each.link.kind != "ipoib") continue;
         each.link.flags &= ~kUp;
+        each.link.parent_netnsid.reset();
         if (is_taken(host, each.link.name)) each.link.name = fmt::format("dev{}", each.link.ifindex);
         each.addresses.clear();
         home.netdevs.push_back(std::move(each));

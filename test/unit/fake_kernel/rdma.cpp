@@ -28,12 +28,19 @@ bool has_gid(const std::string& function, const Space& space, const Netdev& each
     return machine().has_gids && fake::function_below(space, each.link) == function;
 }
 
-std::vector<GidEntry> gids_of(const RdmaPort& port) {
+bool shows(const std::string& root, std::uint64_t number) {
+    if (machine().mode == RdmaNetnsMode::shared) return true;
+    return root == std::to_string(number) || (root.starts_with('/') && number == machine().current);
+}
+
+/// `root` is the path of a namespace (NetnsSysfs), or what the current one shows.
+std::vector<GidEntry> gids_of(const RdmaPort& port, const std::string& root) {
     std::vector<GidEntry> entries;
     std::string function;
     for (const auto& [number, space] : machine().spaces)
         for (const fake::Rdma& each : space.rdma)
-            if (each.device.index == port.device_index || each.device.name == port.device) function = each.function;
+            if (shows(root, number) && (each.device.index == port.device_index || each.device.name == port.device))
+                function = each.function;
     for (const auto& [number, space] : machine().spaces)
         for (const Netdev& each : space.netdevs) {
             if (!has_gid(function, space, each)) continue;
@@ -169,8 +176,8 @@ void rename_rdma_device(Socket& rdma, std::uint32_t index, std::string_view name
 }
 
 FoundGids find_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses, const std::string& netdev,
-                    const std::string& /*root*/) {
-    FoundGids found{.entries = gids_of(port), .types = 2};
+                    const std::string& root) {
+    FoundGids found{.entries = gids_of(port, root), .types = 2};
     std::erase_if(found.entries, [&](const GidEntry& entry) {
         return entry.netdev != netdev ||
                std::find(addresses.begin(), addresses.end(), entry.address) == addresses.end();
@@ -178,12 +185,12 @@ FoundGids find_gids(const RdmaPort& port, std::span<const base::IpAddress> addre
     return found;
 }
 
-std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& /*root*/) {
-    return gids_of(port);
+std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root) {
+    return gids_of(port, root);
 }
 
-GidTable read_gid_table(const RdmaPort& port, const std::string& /*root*/) {
-    return {.length = 16, .used = gids_of(port).size(), .types = 2};
+GidTable read_gid_table(const RdmaPort& port, const std::string& root) {
+    return {.length = 16, .used = gids_of(port, root).size(), .types = 2};
 }
 
 bool has_free_gids(const RdmaPort& port, std::size_t count, const std::string& root) {
