@@ -7,13 +7,17 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 using namespace rdmanet::base;
 using rdmanet::test::Directory;
 
 namespace {
+
+unsigned syncs = 0;
 
 unsigned mode_of(const std::string& path) {
     struct stat status {};
@@ -22,6 +26,27 @@ unsigned mode_of(const std::string& path) {
 }
 
 } // namespace
+
+/// In place of the C library's.
+extern "C" int fsync(int fd) {
+    ++syncs;
+    return ::fdatasync(fd);
+}
+
+TEST_CASE("a file and its directory are synced, unless they are in memory") {
+    for (const auto& [in, expected] : {std::pair("/var/tmp", 2U), {"/dev/shm", 0U}}) {
+        INFO(in);
+        const Directory directory(in);
+        const auto syncs_of = [&](const auto& act) {
+            syncs = 0;
+            act();
+            return syncs;
+        };
+        CHECK(syncs_of([&] { write_file_durably(directory.file("one"), "1"); }) == expected);
+        CHECK(syncs_of([&] { create_file_durably(directory.file("two"), "2"); }) == expected);
+        CHECK(syncs_of([&] { (void)remove_file_durably(directory.file("one")); }) == expected / 2);
+    }
+}
 
 TEST_CASE("a durable write creates or replaces a private file, whatever a killed writer left, without leftovers") {
     const Directory directory;
