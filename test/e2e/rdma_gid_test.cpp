@@ -44,28 +44,33 @@ TEST_CASE("the GIDs of all addresses exist when ADD returns, and vanish with DEL
     const std::string device = rdma_device_of(parent);
     const Pod pod("pod");
     const UnchangedNode node;
-    const auto expect_gids = [&](const std::string& members) {
+    const auto expect_gids = [&](const std::string& members, const std::string& lower) {
         INFO(members);
-        const UnchangedNode present;
         const PluginCall call =
             call_for(pod, concat(members, ",'rdma':true,", ipam("10.41.0.0/24", "'ipRanges':[{'range':'fd41::/64'}]")));
         const std::string result = add(call);
-        CHECK(pod.run("cat /sys/class/net/net1/iflink") == shell(concat("cat /sys/class/net/", parent, "/ifindex")));
+        CHECK(pod.run("cat /sys/class/net/net1/iflink") == shell(concat("cat /sys/class/net/", lower, "/ifindex")));
         for (const char* gid : {"0000:0000:0000:0000:0000:ffff:0a29:0001", "fd41:0000:0000:0000:0000:0000:0000:0001"})
             CHECK_THAT(entries(device, gid), Contains("net1 RoCE v2") && Contains("net1 IB/RoCE v1"));
         CHECK(check(call, result) == "");
         CHECK(del(call) == "");
-        CHECK(present.difference() == "");
     };
-    expect_gids(concat("'attach':'ipvlan','master':'", parent, '\''));
-    expect_gids(concat("'master':'", device, '\'')); // the parent by the name of its RDMA device
+    expect_gids(concat("'attach':'ipvlan','master':'", parent, '\''), parent);
+    expect_gids(concat("'master':'", device, '\''), parent); // the parent by the name of its RDMA device
     // The VLAN has GIDs of the same link-local address.
     shell(concat("ip link add link ", parent,
                  " name vlan5 type vlan id 5 && echo 0 >/proc/sys/net/ipv6/conf/vlan5/accept_dad && ip link set vlan5 "
                  "up"));
     wait_until(concat("grep -qsx vlan5 /sys/class/infiniband/", device, "/ports/1/gid_attrs/ndevs/*"));
-    expect_gids(concat("'master':'", parent, '\''));
+    expect_gids(concat("'master':'", parent, '\''), parent);
+    // The port is that of the interface below a VLAN or a bridge.
+    expect_gids("'master':'vlan5'", "vlan5");
     shell("ip link delete vlan5");
+    shell(concat("ip link add br5 type bridge && ip link set br5 addrgenmode none up && ip link set ", parent,
+                 " master br5"));
+    wait_until_up("br5");
+    expect_gids("'master':'br5'", "br5");
+    shell("ip link delete br5");
     CHECK(node.difference() == "");
 }
 

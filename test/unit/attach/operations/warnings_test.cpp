@@ -77,6 +77,9 @@ const Warning kWarnings[] = {
     // Settings of a VF.
     {vf(), inherit_vlan, {"VF 0", "\"eth0\"", "VLAN 7", "\"net\"", "`ip link set eth0 vf 0 vlan 0`"}},
     {vf(R"(, "vlan": 0)"), inherit_vlan, {}},
+    {R"("attach": "sriov", "deviceID": "0000:3b:00.3")",
+     [](Rig& rig) { rig.machine.function("0000:3b:00.0").vfs.at(1).vlan->id = 8; },
+     {"VF 1", "VLAN 8", "vf 1 vlan 0"}},
     {vf(R"(, "vlan": 100, "trust": "on")"),
      [](Rig& rig) { rig.machine.ignores = {"vf 0 vlan"}; }, // as a driver without VLANs would report it
      {"VF 0", "vlan 0", "expected vlan 100", "PF"}},
