@@ -135,29 +135,4 @@ TEST_CASE("an InfiniBand VF has the GUID that its pod requests and no other VF h
     CHECK(shell("cat /sys/kernel/debug/simrnic/rnic0p0/vf0/resets") == "1\n");
 }
 
-TEST_CASE("an InfiniBand device whose IPoIB interface or child would vanish is refused", "[infiniband][ipoib][rdma]") {
-    NEEDS(OtherNic::possible(), "an InfiniBand card");
-    const InfinibandStage stage;
-    const Pod other("other");
-    const UnchangedNode but_numbers(Numbers::ignored);
-    const std::string vf = InfinibandNode::vf(0);
-    const std::string name = InfinibandNode::netdev(vf);
-
-    // With only the RDMA device the IPoIB interface would vanish.
-    const PluginCall alone =
-        after(vf_call(*stage.pod, 0, "'attach':'rdma'"),
-              "{\"cniVersion\":\"1.1.0\",\"interfaces\":[{\"name\":\"net1\",\"sandbox\":\"pod\"}]}");
-    CHECK_THAT(refusal(alone), Contains(concat("IPoIB interface \"", name, '"')));
-
-    // A device with an IPoIB child in a pod.
-    const std::string parent = stage.infiniband.parent(1); // without VFs
-    const PluginCall whole = call_for(*stage.pod, concat("'attach':'host-device','device':'", parent, '\''));
-    const PluginCall child =
-        of(call_for(other, concat("'attach':'ipoib','rdma':false,'master':'", parent, '\'')), "c2");
-    (void)add(child);
-    CHECK_THAT(refusal(whole), Names("child", "net", "c2"));
-    CHECK(del(child) == "");
-    CHECK(but_numbers.difference() == "");
-}
-
 } // namespace rdmanet::test

@@ -40,34 +40,6 @@ TEST_CASE("an ipvlan child has the configured mode and flag, and a MAC that the 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("ipvlan without ipam sets up the addresses of an earlier plugin", "[ipvlan]") {
-    NEEDS(kernel_has("ipvlan"), "ipvlan");
-    const Stage stage;
-    const std::string earlier =
-        "{'cniVersion':'1.1.0','interfaces':[{'name':'par0'},{'name':'eth0','sandbox':'/run/netns/pod'}],"
-        "'ips':[{'address':'10.97.0.5/24','gateway':'10.97.0.1','interface':0},{'address':'fd97::5/64'},"
-        "{'address':'10.98.0.5/24','interface':1}],"
-        "'routes':[{'dst':'10.99.0.0/16','gw':'10.97.0.1'}]}";
-    const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan','master':'par0','prevResult':", earlier));
-    const std::string result = add(call);
-    CHECK_THAT(stage.pod.run("ip address show net1"),
-               Contains("inet 10.97.0.5/24") && Contains("inet6 fd97::5/64") && !Contains("10.98.0.5"));
-    CHECK_THAT(stage.pod.run("ip route show dev net1"), Contains("10.99.0.0/16 via 10.97.0.1"));
-    CHECK(addresses(result) == "10.98.0.5/24 10.97.0.5/24 fd97::5/64");
-    CHECK(value(result, "ips.0.interface") == "1");
-    CHECK(value(result, "ips.1.interface") == "2");
-    CHECK(value(result, "ips.2.interface") == "2");
-    CHECK(value(result, "routes.0.dst") == "10.99.0.0/16");
-    CHECK_THROWS(value(result, "routes.1.dst"));
-    CHECK(check(call, result) == "");
-    CHECK_THAT(check_between(call, result, "ip -n pod address del 10.97.0.5/24 dev net1",
-                             "ip -n pod address add 10.97.0.5/24 dev net1 && ip -n pod route replace 10.99.0.0/16 "
-                             "via 10.97.0.1"),
-               Contains("lacks address 10.97.0.5/24"));
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("children of one parent have one kind and reach each other", "[ipvlan][macvlan][core]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Pod other("other");

@@ -60,41 +60,6 @@ TEST_CASE("the pod's interface may share its name with an interface of the host"
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the MAC that the pod requests overrides the configured one", "[macvlan]") {
-    const Stage stage;
-    PluginCall call = call_for(stage.pod, "'master':'par0','mac':'02:00:00:00:00:01'");
-    for (const auto& [args, mac] :
-         {std::pair("", "02:00:00:00:00:01"), {"IgnoreUnknown=1;MAC=02:00:00:00:00:02", "02:00:00:00:00:02"}}) {
-        call.args = args;
-        CHECK(value(add(call), "interfaces.0.mac") == mac);
-        CHECK(mac_of(stage.pod) == mac);
-        CHECK(del(call) == "");
-    }
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("a MAC that nobody requested is specific to the attachment, and stable", "[macvlan]") {
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, "'master':'par0'");
-    PluginCall second = call;
-    second.ifname = "net2";
-    add(call);
-    add(second);
-    const std::string mac = mac_of(stage.pod);
-    CHECK(mac != mac_of(stage.pod, "net2"));
-    CHECK_THAT(mac, Catch::Matches("[0-9a-f][26ae]:.*")); // unicast, locally administered
-    CHECK(del(call) == "");
-    CHECK(del(second) == "");
-    add(call);
-    CHECK(mac_of(stage.pod) == mac);
-    CHECK(del(call) == "");
-    const PluginCall other = of(call, "c2");
-    add(other);
-    CHECK(mac_of(stage.pod) != mac);
-    CHECK(del(other) == "");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("passthru gives the parent the requested MAC, and DEL restores the parent's own, also after the pod's death",
           "[macvlan]") {
     const VethParent parent("par0");
@@ -151,22 +116,30 @@ TEST_CASE("the log does not write to another program's file, not even through a 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a pod that requests an address or a GUID that its network lacks gets a warning", "[macvlan]") {
+TEST_CASE("a MAC that another pod has is refused", "[macvlan][again]") {
+    const Pod other("other");
     const Stage stage;
-    const PluginCall plain = call_for(stage.pod, "'master':'par0'");
-    PluginCall with_ip = plain;
-    with_ip.args = "IgnoreUnknown=1;IP=10.68.9.7";
-    const Names guid("02:00:00:00:00:00:00:99", "ignored", "InfiniBand", "VF");
-    for (const auto& [call, warning] :
-         {std::pair(with_ip, Names("10.68.9.7", "network \"net\"", "\"ipam\"")),
-          {with(plain, "'runtimeConfig':{'infinibandGUID':'02:00:00:00:00:00:00:99'}"), guid},
-          {with(plain, "'args':{'cni':{'guid':'02:00:00:00:00:00:00:99'}}"), guid}}) {
-        const ProcessResult made = call.run();
-        CHECK(made.exit_status == 0);
-        CHECK_THAT(made.err, warning);
-        CHECK(del(call) == "");
-    }
+    const std::string members = concat("'master':'par0','mac':'02:00:00:00:07:01',", ipam("10.4.0.0/24"));
+    const PluginCall first = of(call_for(other, members), "first");
+    add(first);
+    CHECK_THAT(refusal(call_for(stage.pod, members)), Names("code 102", "MAC", "02:00:00:00:07:01"));
+    CHECK(del(first) == "");
     CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the parent can be an interface in the pod", "[macvlan][parent]") {
+    const Stage stage;
+    stage.pod.run("ip link add inner type veth peer name innerpeer");
+    stage.pod.run("ip link set inner addrgenmode none");
+    stage.pod.run("ip link set inner up");
+    const UnchangedNode node;
+    const PluginCall call =
+        call_for(stage.pod, concat("'linkInContainer':true,'master':'inner',", ipam("10.2.0.0/24")));
+    const std::string result = add(call);
+    CHECK_THAT(stage.pod.run("ip link show net1"), Contains("net1@inner:"));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
 }
 
 } // namespace rdmanet::test

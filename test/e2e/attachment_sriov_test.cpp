@@ -46,43 +46,6 @@ TEST_CASE("a VF moves into the pod with its RDMA device, and returns as it was",
     CHECK(del(call) == "");
 }
 
-TEST_CASE("a VF keeps the administrator's settings and names, whichever name it has in the pod", "[sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs;
-    shell(concat("ip link set ", vfs.pf(), " vf 0 vlan 7 mac 02:00:00:00:00:77 spoofchk on && ip link set ",
-                 vfs.netdev(0), " up && ip link property add dev ", vfs.netdev(0),
-                 " altname uplink-zero altname net1"));
-    wait_until_up(vfs.netdev(0));
-    const VethParent taken("net2");
-    const Pod pod("pod");
-    const UnchangedNode node;
-    PluginCall call = vf_call(vfs, pod, 0);
-    const std::string result = add(call);
-    CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:77");
-    CHECK_THAT(vfs.settings(0), Contains("vlan 7") && Contains("spoof checking on"));
-    CHECK_THAT(pod.run("ip link show net1"), Contains("altname uplink-zero") && !Contains("altname net1"));
-    CHECK(check(call, result) == "");
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-    call.ifname = "net2"; // the VF returns to the host with this name
-    (void)add(call);
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-    // An interface that already has the alternative name keeps it: the pod's interface at ADD, the host's at DEL.
-    pod.run("ip link property add dev lo altname net1");
-    CHECK_THAT(refusal(call), Names("net1", "lo"));
-    pod.run("ip link property del dev lo altname net1");
-    CHECK(node.difference() == "");
-    (void)add(call);
-    shell("ip link property add dev net2 altname net1");
-    CHECK(del(call) == "");
-    CHECK_THAT(shell(concat("ip link show dev ", vfs.netdev(0))), !Contains("altname net1"));
-    CHECK_THAT(shell("ip link show dev net1"), Contains("net2"));
-    shell(concat("ip link property del dev net2 altname net1 && ip link property add dev ", vfs.netdev(0),
-                 " altname net1"));
-    CHECK(node.difference() == "");
-}
-
 TEST_CASE("in shared mode a VF's RDMA device stays on the host, with GIDs for the pod", "[sriov][rdma]") {
     NEEDS_VFS();
     const VfNode vfs("shared");

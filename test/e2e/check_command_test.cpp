@@ -60,47 +60,6 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("rdmanet check warns of a parent that is down, which is not a difference", "[check]") {
-    const AttachedStage attached(kRoutedOnNode);
-    const auto& [stage, call, result] = attached;
-    const auto warning_of = [] { return value(check_of_node("--json").substr(2), "attachments.0.warning"); };
-    CHECK(warning_of() == "");
-    shell("ip link set par0 down");
-    CHECK_THAT(check_of_node(), StartsWith("0\nwarning: ") &&
-                                    Names("par0", "down", "`ip link set par0 up`", "net", "c1", "1 attachment"));
-    CHECK_THAT(warning_of(), Names("par0", "down"));
-    CHECK(check(call, result) == "");
-    stage.pod.run("ip addr flush dev net1");
-    CHECK_THAT(check_of_node(), StartsWith("1\nwarning: ") && Names("par0", "down") && Contains("\ndiffers: "));
-    shell("ip link set par0 up");
-    CHECK(warning_of() == "");
-    CHECK(attached.end() == "");
-}
-
-TEST_CASE("rdmanet check lists the attachments that it could not compare fully", "[check]") {
-    const Stage stage;
-    Pod dying("dying");
-    const PluginCall call = call_for(stage.pod, kRoutedOnNode);
-    (void)add(call);
-    (void)add(of(call_for(dying, kRoutedOnNode), "dead"));
-    dying.destroy();
-    const auto edit_records = [](const std::string& filter) {
-        shell(concat("for record in /run/rdmanet/attachments/c1*; do jq '", filter,
-                     "' $record >/tmp/record && cp /tmp/record $record; done"));
-    };
-    CHECK_THAT(shell(concat(binary(), " gc --dry-run")), Names("kept 1"));
-    CHECK_THAT(check_of_node(), StartsWith("0\nnot checked: ") && Names("net", "dead", "`rdmanet gc`"));
-    shell(concat(binary(), " gc"));
-    edit_records("del(.wanted)");
-    CHECK_THAT(check_of_node(), StartsWith("0\npartly checked: ") && Names("net", "c1", "0 different", "1 partly"));
-    stage.pod.run("ip link set net1 address 02:00:00:00:03:09"); // the record has the child's MAC
-    CHECK_THAT(check_of_node(), StartsWith("1\ndiffers: ") && Contains("has MAC 02:00:00:00:03:09, expected "));
-    edit_records(".phase=\"prepared\"");
-    CHECK_THAT(check_of_node(), StartsWith("1\ndiffers: ") && Names("its ADD or DEL failed"));
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("rdmanet check uses the runtime's result if libcni has cached it", "[check]") {
     const AttachedStage attached(kRoutedOnNode);
     const auto& [stage, call, result] = attached;

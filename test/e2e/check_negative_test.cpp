@@ -1,19 +1,13 @@
 // CHECK finds every difference from what ADD made.
+#include "attachment_stage.hpp"
 #include "golden.hpp"
-#include "vf_stage.hpp"
 
 #include "support/concat.hpp"
 #include "support/lease_lines.hpp"
-#include "support/names.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <optional>
-
 namespace rdmanet::test {
-
-using Catch::Contains;
 
 TEST_CASE("CHECK detects every difference, and messages.golden has its words", "[check][golden]") {
     const VethParent parent("par0");
@@ -60,69 +54,6 @@ TEST_CASE("CHECK detects every difference, and messages.golden has its words", "
     golden.add(check(call, result));
     CHECK(del(call) == "");
     CHECK(golden.difference() == "");
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("CHECK does not take a parent in the pod for the host's interface with the same index", "[check]") {
-    const AttachedStage attached("'master':'par0'");
-    const auto& [stage, call, result] = attached;
-    std::optional<VethParent> other("par1");
-    const std::string mac = mac_of(stage.pod);
-    const std::string index = shell("tr -d '\\n' </sys/class/net/par1/ifindex");
-    stage.pod.run("ip link delete net1");
-    stage.pod.run(concat("ip link add inside0 index ", index, " type veth peer name inside1"));
-    stage.pod.run(concat("ip link add link inside0 name net1 address ", mac, " type macvlan mode bridge"));
-    stage.pod.run("ip link set net1 addrgenmode none up");
-    CHECK_THAT(check(call, result),
-               Names("code 107", "net1", "a parent in the pod", "expected parent \"par0\"") && !Contains("par1"));
-    stage.pod.run("ip link delete inside0");
-    other.reset();
-    CHECK(attached.end() == "");
-}
-
-TEST_CASE("CHECK detects every change of a VF, and its error has the command that repairs it",
-          "[check][sriov][vf-settings]") {
-    NEEDS_VFS();
-    const VfNode vfs;
-    const std::string pf = vfs.pf();
-    const std::string vf = concat("ip link set ", pf, " vf 0 ");
-    shell(concat(vf, "vlan 7 qos 2 proto 802.1ad spoofchk on state enable max_tx_rate 50 min_tx_rate 10"));
-    const Pod pod("pod");
-    const UnchangedNode node;
-    const PluginCall call = vf_call(vfs, pod, 0, concat("'trust':'on','mtu':1500,'rdma':true,", ipam("10.114.0.0/24")));
-    const std::string result = add(call);
-    CHECK(check(call, result) == "");
-    const auto said_after = [&](const std::string& change) {
-        shell(concat(vf, change));
-        std::string said = check(call, result);
-        shell(fix_in(said));
-        CHECK(check(call, result) == "");
-        return said;
-    };
-    CHECK_THAT(said_after("vlan 9"), Names("code 107", "VF 0", pf, "vlan 9", "expected vlan 7", "qos 2", "802.1ad",
-                                           "ADD", concat("`", vf, "vlan 7 qos 2 proto 802.1ad`")));
-    CHECK_THAT(said_after("spoofchk off"), Names("spoofchk off", "expected spoofchk on"));
-    CHECK_THAT(said_after("state disable"), Names("link_state disable", "expected link_state enable"));
-    CHECK_THAT(said_after("max_tx_rate 60"), Names("rates 10", "60", "Mbit/s", "expected rates 10", "50"));
-    // This PF also changes the MAC of the VF's running interface. The pod's interface gets its MAC back, because
-    // other drivers would not have changed it.
-    shell(concat(vf, "mac 02:00:00:00:00:66"));
-    CHECK_THAT(check(call, result), Names("code 107", "net1", "MAC", "02:00:00:00:00:66"));
-    pod.run(concat("ip link set net1 address ", value(result, "interfaces.0.mac")));
-    CHECK_THAT(check(call, result), Names("02:00:00:00:00:66", "expected mac", "00:00:00:00:00:00"));
-    shell(concat(vf, "mac 00:00:00:00:00:00"));
-    CHECK(check(call, result) == "");
-
-    const auto when = [&](const std::string& change, const std::string& repair) {
-        return check_between(call, result, change, repair);
-    };
-    // A problem that would only fail the next ADD is not a difference.
-    CHECK(when(concat("ip link set ", pf, " mtu 1400"), concat("ip link set ", pf, " mtu 1500")) == "");
-    CHECK_THAT(when(concat("ip netns add elsewhere && ip link set ", pf, " netns elsewhere"),
-                    concat("ip -n elsewhere link set ", pf, " netns 1 && ip link set ", pf,
-                           " addrgenmode none && ip link set ", pf, " up && ip netns delete elsewhere")),
-               Names("code 107", vfs.vf(0), "PF"));
-    CHECK(del(call) == "");
     CHECK(node.difference() == "");
 }
 

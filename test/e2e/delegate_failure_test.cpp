@@ -2,7 +2,6 @@
 #include "attachment_stage.hpp"
 #include "fake_plugin.hpp"
 #include "golden.hpp"
-#include "runtime.hpp"
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
@@ -16,7 +15,6 @@
 using namespace rdmanet;
 using namespace rdmanet::test;
 using Catch::Matchers::Contains;
-using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -29,16 +27,6 @@ auto gave_up_after(const std::string& seconds) {
 }
 
 } // namespace
-
-TEST_CASE("if the kernel refuses what a delegate gave, the delegate gets DEL and nothing is left", "[delegate]") {
-    const Stage stage;
-    const FakePlugin plugin;
-    plugin.install(R"([ $CNI_COMMAND = ADD ] || exit 0
-echo '{"ips":[{"address":"10.62.0.5/24"}],"routes":[{"dst":"10.63.0.0/16","gw":"192.0.2.1"}]}')");
-    CHECK_THAT(refusal(fake_call(stage.pod)), StartsWith("code 100: interface \"net1\": add route to 10.63.0.0/16"));
-    CHECK(FakePlugin::calls() == "ADD DEL ");
-    CHECK(stage.node.difference() == "");
-}
 
 TEST_CASE("a delegate's unreleased address after a killed ADD blocks nobody, and a corrected configuration releases it",
           "[delegate][remaining]") {
@@ -76,16 +64,6 @@ TEST_CASE("a delegate's unreleased address after a killed ADD blocks nobody, and
         CHECK(shell(concat(binary(), " state --json | jq -c .leases")) == "[]\n");
         CHECK(del(corrected) == "");
     }
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("a delegate that is absent is refused and leaves nothing", "[delegate]") {
-    const Stage stage;
-    const FakePlugin plugin;
-    CHECK_THAT(refusal(fake_call(stage.pod)), Names("code 106", "fake", "CNI_PATH"));
-    CHECK(stage.node.difference() == ""); // no record either: a plugin that never ran holds nothing
-    plugin.install(kGoodAdd);
-    CHECK(del(fake_call(stage.pod)) == "");
     CHECK(stage.node.difference() == "");
 }
 

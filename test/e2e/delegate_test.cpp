@@ -1,14 +1,11 @@
 // Addresses from other IPAM plugins: Debian's, and a test plugin that fails in every possible way.
 #include "attachment_stage.hpp"
-#include "fake_plugin.hpp"
 #include "markdown.hpp"
 #include "runtime.hpp"
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
-
-#include <rdmanet/base/file.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -101,77 +98,4 @@ TEST_CASE("the example with a DHCP server gets its lease, and releases it", "[de
     CHECK(node.difference() == "");
     shell("kill $(</tmp/rdmanet-dhcp/daemon.pid) $(</tmp/rdmanet-dhcp/pid) && rm -rf /tmp/rdmanet-dhcp "
           "/run/cni/dhcp.sock");
-}
-
-TEST_CASE("the interface exists while a delegate runs ADD, and still exists while it runs DEL", "[delegate]") {
-    const Stage stage;
-    const FakePlugin plugin;
-    plugin.install(concat("ip netns exec pod ip link show $CNI_IFNAME > /dev/null || exit 1\n", kGoodAdd));
-    const PluginCall call = fake_call(stage.pod);
-    CHECK(addresses(add(call)) == "10.62.0.5/24");
-    CHECK(del(call) == "");
-    CHECK(FakePlugin::calls() == "ADD DEL ");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("CHECK, GC and STATUS call the delegate, and report its failures", "[delegate]") {
-    const Stage stage;
-    const FakePlugin plugin;
-    plugin.install(kGoodAdd);
-    const PluginCall call = fake_call(stage.pod);
-    const std::string result = add(call);
-    CHECK(check(call, result) == "");
-    CHECK(outcome(with(call, "'cni.dev/valid-attachments':[{'containerID':'c1','ifname':'net1'}]"), "GC") == "");
-    CHECK(outcome(call, "STATUS") == "");
-    CHECK(FakePlugin::calls() == "ADD CHECK GC STATUS ");
-    plugin.install(R"([ $CNI_COMMAND = DEL ] || { echo '{"code":51,"msg":"pool is gone"}'; exit 1; })");
-    CHECK_THAT(check(call, result), Names("code 51", "fake", "CHECK", "pool is gone"));
-    CHECK_THAT(outcome(call, "GC"), Names("fake", "GC", "pool is gone"));
-    CHECK_THAT(outcome(call, "STATUS"), Names("code 51", "fake", "STATUS", "pool is gone"));
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("the result has the delegate's name servers unless the configuration has its own", "[delegate]") {
-    const Stage stage;
-    const FakePlugin plugin;
-    plugin.install(kGoodAdd);
-    const PluginCall call = fake_call(stage.pod);
-    CHECK(value(add(call), "dns.nameservers.0") == "10.62.0.53");
-    CHECK(del(call) == "");
-    CHECK(value(add(with(call, "'dns':{'nameservers':['192.0.2.53']}")), "dns.nameservers.0") == "192.0.2.53");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("after an edit of the configuration, DEL calls the delegate that gave the address with the recorded input",
-          "[delegate]") {
-    const Stage stage;
-    const FakePlugin plugin;
-    plugin.install(concat(kGoodAdd, "\n[ $CNI_COMMAND != DEL ] || cat > $dir/del.json"));
-    const PluginCall call = with(fake_call(stage.pod), "'mark':'original'");
-    (void)add(call);
-    PluginCall edited = call_for(stage.pod, "'master':'absent0','ipam':{'type':'another'},'mtu':'x'");
-    edited.path = "/absent";
-    edited.netns = "";
-    CHECK(del(edited) == "");
-    CHECK(FakePlugin::calls() == "ADD DEL ");
-    CHECK(base::read_file(FakePlugin::file("del.json"), 4096) == call.config);
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("DEL calls the delegate when the pod's namespace is gone, and when there is no record", "[delegate]") {
-    const VethParent parent("par0");
-    const UnchangedNode node;
-    const FakePlugin plugin;
-    plugin.install(kGoodAdd);
-    {
-        Pod pod("pod");
-        (void)add(fake_call(pod));
-        pod.destroy();
-        CHECK(del(fake_call(pod)) == "");
-        CHECK(del(fake_call(pod)) == "");
-    }
-    CHECK(FakePlugin::calls() == "ADD DEL DEL ");
-    CHECK(node.difference() == "");
 }

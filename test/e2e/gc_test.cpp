@@ -11,8 +11,6 @@
 
 namespace rdmanet::test {
 
-using Catch::Contains;
-
 namespace {
 
 const std::string kCollected = concat("'master':'par0',", ipam("10.36.0.0/24"));
@@ -86,72 +84,6 @@ TEST_CASE("rdmanet gc lists what it removed from all networks as JSON", "[gc]") 
     Attachments some;
     CHECK(shell(concat(binary(), " gc --json | jq -c '[.removed,.failed|length]'")) == "[2,0]\n");
     CHECK(holders() == "alive; alive");
-    CHECK(some.finish() == "");
-}
-
-TEST_CASE("the runtime's GC removes an unreadable record of a dead pod", "[gc]") {
-    const VethParent parent("par0");
-    const UnchangedNode node;
-    const std::string record = "/run/rdmanet/attachments/dead:net1:net.json";
-    const std::string noting = "/tmp/rdmanet-gc-plugin";
-    shell(
-        concat("mkdir -p ", noting, "; cat >", noting, "/noting <<'END'\n#!/bin/sh\n",
-               "[ $CNI_COMMAND = ADD ] && echo '{\"cniVersion\":\"1.1.0\",\"ips\":[{\"address\":\"10.38.0.5/24\"}]}'\n",
-               "[ $CNI_COMMAND = DEL ] && echo $CNI_CONTAINERID $CNI_IFNAME >>", noting, "/calls\nexit 0\nEND\n",
-               "chmod 755 ", noting, "/noting"));
-    PluginCall call;
-    {
-        const Pod dying("dying");
-        call = of(call_for(dying, "'master':'par0','ipam':{'type':'noting'}"), "dead");
-        call.path = noting;
-        add(call);
-    }
-    shell(concat("truncate -s 100 ", record));
-
-    // `rdmanet gc` has no configuration. It says so, and what to do.
-    const ProcessResult gc = run_process({binary(), "gc"});
-    CHECK(gc.exit_status == 1);
-    CHECK_THAT(gc.out, Names("cannot be read", "DEL", "net", concat("`rdmanet gc --forget ", record, "`")) &&
-                           Contains(record) && !Contains("nothing to remove"));
-    CHECK(run_process({binary(), "gc", "--dry-run"}).out == gc.out);
-
-    // GC of another network, GC that lists the attachment and GC without a list all keep the attachment.
-    const auto collect_with = [&](const std::string& members) { return outcome(with(call, members), "GC"); };
-    CHECK(collect_with("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net1'}]") == "");
-    CHECK(collect_with("'mtu':0") == "");
-    CHECK(succeeds("test -e " + record));
-    CHECK(collect_with("'cni.dev/valid-attachments':[]") == "");
-    CHECK(shell(concat("cat ", noting, "/calls")) == "dead net1\n");
-    CHECK(node.difference() == "");
-    CHECK_THAT(shell(binary() + " gc"), Contains("nothing to remove"));
-    shell("rm -r " + noting);
-}
-
-TEST_CASE("a lease names the owner of an unreadable record", "[gc]") {
-    Attachments some;
-    shell("truncate -s 100 /run/rdmanet/attachments/*");
-    CHECK(collect("'cni.dev/valid-attachments':[],") == "");
-    CHECK(holders() == "; alive foreign");
-    const ProcessResult gc = run_process({binary(), "gc"});
-    CHECK_THAT(gc.out,
-               Names("removed", "other", "foreign", "still held", "/run/rdmanet/attachments/alive:net1:net.json"));
-    CHECK(gc.exit_status == 1);
-    CHECK(del(of(call_for(*some.living, kCollected), "alive")) == "");
-    CHECK(some.finish() == "");
-}
-
-TEST_CASE("a dry run leaves a damaged lease store as it is, and reads the journal", "[gc]") {
-    Attachments some;
-    shell(
-        "cd ${RDMANET_STATE_DIR:-/run/rdmanet} && cp leases.sqlite /tmp/rdmanet-leases && echo rubbish >leases.sqlite");
-    const std::string look = "cd ${RDMANET_STATE_DIR:-/run/rdmanet} && find . -type f -exec stat -c '%n %i' {} + -exec "
-                             "sha256sum {} + | sort";
-    const std::string before = shell(look);
-    const std::string said = shell(concat(binary(), " gc --dry-run 2>&1"));
-    CHECK_THAT(said, Contains("dead") && Contains("foreign") && !Contains("alive"));
-    CHECK_THAT(said, Names("leases.sqlite", "dry run"));
-    CHECK(shell(look) == before);
-    shell("cd ${RDMANET_STATE_DIR:-/run/rdmanet} && mv /tmp/rdmanet-leases leases.sqlite");
     CHECK(some.finish() == "");
 }
 

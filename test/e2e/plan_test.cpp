@@ -3,13 +3,10 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <filesystem>
-#include <optional>
 
 namespace rdmanet::test {
 
@@ -108,43 +105,6 @@ TEST_CASE("a plan reports what ADD then does, and leaves no trace", "[plan]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a plan refuses in ADD's words when no address is available", "[plan]") {
-    const Stage stage;
-    const std::string one = "'ipam':{'type':'rdmanet','cooldown':0,'range':'10.122.0.0/29','range_start':'10.122.0.2',"
-                            "'range_end':'10.122.0.2','addresses':[{'address':'10.123.0.1/24'}]}";
-    const PluginCall holder = of(call_for(stage.pod, concat("'master':'par0',", one)), "holder");
-    (void)add(holder);
-    PluginCall call = of(holder, "c2");
-    call.ifname = "net2";
-    check_same_words(call); // the range is full
-    call =
-        of(call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','addresses':[{'address':'10.123.0.1/24'}]}"),
-           "c2");
-    call.ifname = "net2";
-    check_same_words(call); // another attachment has the address
-    call = with(of(call_for(stage.pod, "'master':'par0'"), "c2"), ipam("10.122.0.0/29"));
-    call.ifname = "net2";
-    for (const char* address : {"IP=10.122.0.2", "IP=10.9.9.9"}) {
-        call.args = address;
-        check_same_words(call);
-    }
-    const std::string state = look_at_state();
-    call = of(call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet-absent'}"), "c2");
-    call.ifname = "net2";
-    check_same_words(call); // refused before a record is written
-    const std::string called = "/tmp/rdmanet-ipam-called";
-    const std::string plugins = "/tmp/rdmanet-plan-plugins";
-    shell(concat("mkdir -p ", plugins, " && printf '#!/bin/sh\\ntouch ", called, "\\n' >", plugins,
-                 "/rdmanet-absent && chmod 755 ", plugins, "/rdmanet-absent"));
-    call.path = plugins;
-    CHECK_THAT(plan_text(plan(call)), Names("IPAM plugin", "rdmanet-absent"));
-    CHECK_FALSE(fs::exists(called));
-    CHECK(look_at_state() == state);
-    fs::remove_all(plugins);
-    CHECK(del(holder) == "");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("a plan behind another plugin uses that plugin's result, or reports that it is missing", "[plan]") {
     const Stage stage;
     const fs::path result = "/tmp/rdmanet-plan-result.json";
@@ -170,43 +130,6 @@ TEST_CASE("a plan behind another plugin uses that plugin's result, or reports th
     fs::remove(result);
     CHECK_THAT(plan_refusal(plan(list("'attach':'macvlan'"), with_result)), Contains(concat(result.string(), ": ")));
     CHECK(node.difference() == "");
-}
-
-TEST_CASE("a VF's plan has ADD's steps, its owner and what ADD reclaims from a dead pod", "[plan][sriov]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const std::string members = concat(
-        "'rdma':{'name':'rdma0'},'vlan':100,'trust':'on','mtu':1300,'mac':'02:00:00:00:00:42',", ipam("10.124.0.0/24"));
-    std::optional<Pod> dead(std::in_place, "dead");
-    const PluginCall call = of(vf_call(stage.vfs, stage.pod, 0, members), kPlanned);
-    const std::string json = plan_untouched(call);
-    CHECK_THAT(plan_text(plan(replaced(call.config, "\"deviceID\":", "\"pciBusID\":\"0000:00:00.0\",\"$comment\":"),
-                              {"--device", stage.vfs.vf(0), "--state-dir", kNoState})),
-               Contains(stage.vfs.vf(0)));
-    CHECK_FALSE(fs::exists(kNoState));
-    const std::string missing = "warning: capabilities: \"CNIDeviceInfoFile\" is missing";
-    CHECK_THAT(plan(call.config, {}).err, Contains(missing));
-    CHECK_THAT(plan(with(call, "'capabilities':{'CNIDeviceInfoFile':false}").config, {}).err, Contains(missing));
-    CHECK_THAT(plan(with(call, "'capabilities':{'CNIDeviceInfoFile':true}").config, {}).err, !Contains(missing));
-    (void)add(call);
-    CHECK(steps_in(json) == recorded_steps());
-    CHECK(value(json, "rdmaDevice") == "rdma0");
-    PluginCall other = of(call, "c2");
-    other.ifname = "net2";
-    check_same_words(other);
-    CHECK(del(call) == "");
-
-    const PluginCall of_dead = of(vf_call(stage.vfs, *dead, 0, members), "c3");
-    (void)add(of_dead);
-    dead->destroy();
-    CHECK(comes_true([&] { return succeeds("rdma dev show rdma0"); }));
-    const std::string seen = plan_untouched(other);
-    CHECK_THAT(value(seen, "takenBack.0"), Names("net", "c3", "net1"));
-    CHECK_THAT(plan_text(plan(other)), Contains("(network \"net\", container \"c3\""));
-    (void)add(other);
-    CHECK(del(other) == "");
-    CHECK(del(of_dead) == "");
-    CHECK(stage.node.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -96,27 +96,6 @@ TEST_CASE("all RDMA devices of a VF move into the pod and return, or the one tha
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("RDMA devices that cannot move stay on the host if the network does not require them", "[sriov][rdma]") {
-    NEEDS(OtherNic::possible(), "RDMA devices that can't move");
-    const OtherVfStage stage("movable=0");
-    {
-        const Pod pod("pod");
-        const UnchangedNode node;
-        const std::string settings = concat("'vlan':100,'trust':'on',", ipam("10.113.0.0/24"));
-        CHECK_THAT(outcome(vf_call(stage.vfs, pod, 0, concat("'rdma':true,", settings)), "STATUS"),
-                   Names("code 50", "RDMA device", "roce0p0v0", "move"));
-        CHECK(node.difference() == "");
-        const PluginCall modest = vf_call(stage.vfs, pod, 0, settings);
-        const std::string result = add(modest);
-        CHECK(succeeds("rdma dev show roce0p0v0"));
-        CHECK(outcome(modest, "STATUS") == "");
-        CHECK(check(modest, result) == "");
-        CHECK(del(modest) == "");
-        CHECK(node.difference() == "");
-    }
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("DEL waits for RDMA devices and drivers that are slow", "[sriov][rdma][del]") {
     NEEDS(OtherNic::possible(), "slow RDMA devices");
     const OtherVfStage stage("rdma_devices=2");

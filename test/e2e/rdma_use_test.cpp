@@ -105,33 +105,6 @@ TEST_CASE("an RDMA device that a program or a kernel module uses is refused by i
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a VF without a node GUID gets a warning", "[sriov][rdma][rdma-use]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    // The warning's command sets a node GUID.
-    const std::string fault = concat(" >/sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf_no_guid");
-    const std::string rebind = concat("cd /sys/bus/pci/drivers/simrnic && echo ", stage.vfs.vf(0), " >unbind && echo ",
-                                      stage.vfs.vf(0), " >bind");
-    const std::string set_mac = concat("ip link set ", stage.vfs.pf(), " vf 0 mac ");
-    shell(concat("echo 1", fault, " && ", rebind));
-    const PluginCall nameless = vf_call(stage.vfs, stage.pod, 0, "'rdma':true");
-    const auto warning_of_add = [&] {
-        const UnchangedNode node;
-        const ProcessResult added = nameless.with_command("ADD").run();
-        CHECK(added.exit_status == 0);
-        CHECK(check(nameless, added.out) == "");
-        CHECK(del(nameless) == "");
-        CHECK(node.difference() == "");
-        return added.err;
-    };
-    CHECK_THAT(warning_of_add(),
-               Names(stage.vfs.rdma(0), "VF 0", stage.vfs.pf(), "node GUID", "driver", stage.vfs.vf(0)) &&
-                   Contains(set_mac));
-    shell(concat(set_mac, "02:00:00:00:00:42 && ", rebind));
-    CHECK_THAT(warning_of_add(), !Contains("GUID"));
-    shell(concat("echo 0", fault));
-}
-
 TEST_CASE("an InfiniBand VF is refused while a kernel module has a connection on it", "[infiniband][rdma][rdma-use]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband("exclusive");

@@ -3,7 +3,6 @@
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
-#include "support/infiniband_node.hpp"
 #include "support/other_nic.hpp"
 #include "support/reporter.hpp"
 
@@ -13,8 +12,6 @@
 #include <vector>
 
 namespace rdmanet::test {
-
-using Catch::Contains;
 
 namespace {
 
@@ -98,86 +95,6 @@ TEST_CASE("after a device left the machine DEL, GC and the next pod still work",
         CHECK(Attached(vfs).del_all() == "");
         CHECK(node.difference() == "");
     }
-}
-
-TEST_CASE("after a whole function and a sub-function lost their drivers DEL, GC and the next pods still work",
-          "[device][subfunction][del][gc]") {
-    NEEDS(OtherNic::possible(), "a NIC with sub-functions");
-    const OtherNic nic("nics=2 vfs=1 sfs=1");
-    const VfNode mode("exclusive", 0);
-    const std::string function = "0002:00:00.0";
-    const auto attached = [&](const Pod& pod) {
-        std::vector<PluginCall> calls;
-        for (const std::string& device : {function, std::string("simrnic.sf.0")}) {
-            calls.push_back(call_for(pod, concat("'attach':'host-device','rdma':true,'mtu':1400,'deviceID':'", device,
-                                                 "',", ipam("10.118.0.0/24"))));
-            calls.back().ifname = concat("net", calls.size());
-            (void)add(calls.back());
-        }
-        return calls;
-    };
-    const auto tell_driver = [&](const char* file) {
-        for (const std::string& card : {std::string("0001:00:00.0"), function})
-            shell(concat("echo ", card, " >/sys/bus/pci/drivers/simrnic/", file));
-    };
-    const UnchangedNode node(Numbers::ignored);
-    for (const bool collects : {false, true}) { // the second round also shows that the next pods work
-        INFO((collects ? "GC" : "DEL"));
-        std::optional<Pod> pod(std::in_place, "pod");
-        const auto calls = attached(*pod);
-        tell_driver("unbind");
-        if (collects) {
-            pod.reset();
-            CHECK_THAT(shell(concat(binary(), " gc")),
-                       Contains("interface \"net1\"") && Contains("interface \"net2\""));
-        } else {
-            CHECK(concat(del(calls[0]), del(calls[1])) == "");
-        }
-        tell_driver("bind");
-        CHECK(rdma_parent() == mode.pf()); // also sets the parent up again
-    }
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("after an InfiniBand PF lost its driver DEL, GC and the next pods still work",
-          "[infiniband][ipoib][del][gc]") {
-    NEEDS(OtherNic::possible(), "an InfiniBand card");
-    const InfinibandNode infiniband("exclusive");
-    const std::string pf = "0001:00:00.0";
-    const auto attached = [&](const Pod& one, const Pod& other) {
-        const std::string parent = InfinibandNode::netdev(pf);
-        const PluginCall vf =
-            call_for(one, concat("'deviceID':'", InfinibandNode::vf(0),
-                                 "','rdma':true,'guid':'02:00:00:00:00:00:00:99',", ipam("10.117.0.0/24")));
-        const PluginCall child = of(
-            call_for(other, concat("'attach':'ipoib','master':'", parent, "','pkey':'0x8001',", ipam("10.117.0.0/24"))),
-            "c2");
-        (void)add(vf);
-        (void)add(child);
-        return std::pair(vf, child);
-    };
-    infiniband.make_vfs(1);
-    const UnchangedNode node(Numbers::ignored);
-    for (const bool collects : {false, true}) { // the second round also shows that the next pods work
-        INFO((collects ? "GC" : "DEL"));
-        std::optional<Pod> one(std::in_place, "one");
-        std::optional<Pod> other(std::in_place, "other");
-        const auto [vf, child] = attached(*one, *other);
-        shell(concat("echo ", pf, " >/sys/bus/pci/drivers/simrnic/unbind"));
-        if (collects) {
-            one.reset();
-            other.reset();
-            CHECK_THAT(shell(concat(binary(), " gc")), Contains("container \"c1\"") && Contains("container \"c2\""));
-        } else {
-            CHECK(concat(del(vf), del(child)) == "");
-        }
-        shell(concat("echo ", pf, " >/sys/bus/pci/drivers/simrnic/bind"));
-        const std::string parent = InfinibandNode::netdev(pf);
-        ip_batch(concat("link set ", parent, " addrgenmode none\nlink set ", parent, " up\n"));
-        wait_until_up(parent);
-        infiniband.make_vfs(1);
-    }
-    CHECK(node.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -1,5 +1,4 @@
 // VFs of a PF in switchdev mode. The PF's uplink and the VFs' representors are all net devices of the PF.
-#include "containers.hpp"
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -8,8 +7,6 @@
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
-
-#include <optional>
 
 namespace rdmanet::test {
 
@@ -39,10 +36,6 @@ public:
     Bridge& operator=(const Bridge&) = delete;
     ~Bridge() { (void)succeeds("ip link delete e2ebr0"); }
 };
-
-std::string ipv6_of(const std::string& interface) {
-    return shell(concat("tr -d '\\n' </proc/sys/net/ipv6/conf/", interface, "/disable_ipv6")) == "0" ? "on" : "off";
-}
 
 } // namespace
 
@@ -88,59 +81,6 @@ TEST_CASE("a VF in switchdev mode is set up through the uplink, and its pod comm
     CHECK(check(lone, added.out) == "");
     CHECK(del(lone) == "");
     CHECK(moved.difference() == "");
-}
-
-TEST_CASE("ADD sets the representor's MTU and brings it up, and DEL, GC or a person restores it",
-          "[sriov][gc][representor]") {
-    NEEDS_VFS();
-    const SwitchdevNode switched;
-    const std::string representor = switched.representor(1);
-    shell(concat("ip link set ", representor, " mtu 1300"));
-    std::optional<Pod> pod(std::in_place, "pod");
-    const UnchangedNode node;
-    const std::string path = "/var/run/k8s.cni.cncf.io/devinfo/cni/ml-vf-c1_net1";
-    const PluginCall call =
-        vf_call(switched.vfs(), *pod, 1,
-                concat("'mtu':1400,'runtimeConfig':{'CNIDeviceInfoFile':'", path, "'},", ipam("10.95.0.0/24")));
-    const std::string result = add(call);
-    CHECK(value(result, "interfaces.1") ==
-          json_text(concat("{'mac':'02:53:00:00:00:01','mtu':1400,'name':'", representor, "'}")));
-    CHECK_THAT(shell(concat("cat ", path)), Contains(json_text(concat("'representor-device':'", representor, '\''))));
-    CHECK_THAT(shell(concat("ip link show ", representor)), Contains(",UP") && Contains("mtu 1400"));
-    CHECK_THAT(shell(concat("ip link show ", switched.representor(0))), !Contains("UP") && Contains("mtu 1500"));
-    CHECK(ipv6_of(representor) == "off"); // otherwise the host would accept the pod's router advertisements
-    CHECK(check(call, result) == "");
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-    {
-        const Bridge bridge(switched);
-        (void)add(call);
-        CHECK(ipv6_of(representor) == "on"); // the bridge gets the frames, not the representor
-        pod->destroy();
-        CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
-        CHECK_THAT(shell(concat("ip link show ", representor)), !Contains(",UP") && Contains("mtu 1300"));
-    }
-    shell(concat("ip link set ", representor, " mtu 1500"));
-    pod.emplace("pod");
-    (void)add(call); // never lowered, because a bridge uses its ports' lowest MTU
-    CHECK_THAT(shell(concat("ip link show ", representor)), Contains("mtu 1500"));
-    CHECK(del(call) == "");
-
-    // The command with which `gc --forget` says how to restore it.
-    const ProcessPod held;
-    const UnchangedNode with_process;
-    PluginCall unseen = vf_call(switched.vfs(), *pod, 1);
-    unseen.netns = held.path();
-    (void)add(unseen);
-    shell(concat("ip link set ", representor, " down && ip link set ", representor, " name renamed up"));
-    {
-        const Wrapper inside("elsewhere", kContainer);
-        CHECK_THAT(shell(concat(inside.path(), " gc --forget c1 net1 --dry-run")),
-                   Names("`ip link set renamed down; echo 0 >/proc/sys/net/ipv6/conf/renamed/disable_ipv6`"));
-    }
-    shell(concat("ip link set renamed down && ip link set renamed name ", representor));
-    CHECK(del(unseen) == "");
-    CHECK(with_process.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -117,6 +117,17 @@ TEST_CASE("a node without an address says so to who would call it", "[verify][sr
     CHECK(pair.end() == "");
 }
 
+TEST_CASE("the latency is that of one way", "[verify][sriov]") {
+    NEEDS_VFS();
+    const VfPair pair;
+    const SlowPackets slow(pair.vfs.pf());
+    CHECK(comes_true([] { // a busy machine may take longer
+        const double microseconds = std::stod(values("shop/till shop/desk", ".latency.typical"));
+        return microseconds >= 200'000 && microseconds < 390'000;
+    }));
+    CHECK(pair.end() == "");
+}
+
 TEST_CASE("a test ends when its other end is killed", "[verify][sriov]") {
     NEEDS_VFS();
     const VfPair pair;

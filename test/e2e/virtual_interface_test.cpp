@@ -234,50 +234,6 @@ TEST_CASE("DEL removes an XDP program that a pod attached, and keeps the host's"
     CHECK(stage.node->difference() == "");
 }
 
-TEST_CASE("DEL warns of a setting that the kernel accepts without effect", "[device][del][link-settings]") {
-    const VirtualStage stage;
-    const std::string file = "/sys/class/net/virt0/gro_flush_timeout";
-    // Writing to this file succeeds and changes nothing (proc_do_rointvec(), drivers/char/random.c).
-    shell(concat("mount --bind /proc/sys/kernel/random/write_wakeup_threshold ", file));
-    const PluginCall call = moving(stage.pod, "'device':'virt0'");
-    (void)add(call);
-    shell("for r in /run/rdmanet/attachments/*; do jq '(.steps[].before.files[] | "
-          "select(.file == \"gro_flush_timeout\")).value = \"7000\"' $r >/tmp/record && cat /tmp/record >$r; done");
-    const ProcessResult deleted = call.with_command("DEL").run();
-    shell(concat("umount ", file));
-    CHECK(deleted.exit_status == 0);
-    CHECK_THAT(deleted.err, Names("virt0", "gro_flush_timeout 7000", "back"));
-    CHECK(stage.node->difference() == "");
-}
-
-TEST_CASE("a setting that cannot be read or restored produces a warning, and everything else is restored",
-          "[device][del][link-settings]") {
-    const VirtualStage stage;
-    const std::string file = "/sys/class/net/virt0/gro_flush_timeout";
-    const PluginCall call = moving(stage.pod, "'device':'virt0'");
-    shell(concat("mount --bind /proc/1/mem ", file)); // its first byte cannot be read
-    const ProcessResult added = call.run();
-    CHECK(added.exit_status == 0);
-    CHECK_THAT(added.err, Names("virt0", "gro_flush_timeout", "recorded"));
-    CHECK(del(call) == "");
-    CHECK(stage.node->difference() == "");
-
-    shell(concat("umount ", file)); // the mount covers the path of the returned interface too
-    shell("ip link set virt0 txqueuelen 500");
-    const UnchangedNode node;
-    add(call);
-    stage.pod.run("ip link set net1 txqueuelen 77 mtu 1300 address 02:00:00:00:00:99 down");
-    stage.pod.run("sh -c 'echo 9000 >/sys/class/net/net1/gro_flush_timeout'");
-    shell("mount -o remount,bind,ro /sys");
-    const ProcessResult deleted = call.with_command("DEL").run();
-    shell("mount -o remount,bind,rw /sys");
-    CHECK(deleted.exit_status == 0);
-    CHECK_THAT(deleted.err, Names("virt0", "gro_flush_timeout", "back"));
-    CHECK(shell(concat("cat ", file)) == "9000\n");
-    shell(concat("echo 0 >", file));
-    CHECK(node.difference() == "");
-}
-
 TEST_CASE("an alias that is not UTF-8 stays as it is", "[device][del]") {
     const VirtualStage stage;
     shell("printf 'caf\\351' >/sys/class/net/virt0/ifalias");

@@ -54,6 +54,9 @@ void LeaseModel::check_new(const Claim& claim, const Lease& lease, const std::se
         const bool was_free = held_.count(place) == 0 && given.count(place) == 0 && !is_resting(place, now);
         demand(!was_free || !rests, "given although it rests: " + name);
         demand(!was_free || address < other, "given although a lower one is free: " + name);
+        demand(!rests || !is_resting(place, now) || given.count(place) != 0 ||
+                   resting_until_.at(place_of(lease)) <= resting_until_.at(place),
+               "given although another rests shorter: " + name);
     });
 }
 

@@ -10,10 +10,11 @@
 
 namespace rdmanet::test {
 
-/// Lies in TMPDIR.
+/// Lies in TMPDIR, or where it is said.
 class Directory {
 public:
-    Directory() : path_(std::filesystem::temp_directory_path() / "rdmanet-test-XXXXXX") {
+    explicit Directory(const std::filesystem::path& in = std::filesystem::temp_directory_path())
+        : path_(in / "rdmanet-test-XXXXXX") {
         if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
     }
     Directory(const Directory&) = delete;

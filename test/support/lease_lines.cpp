@@ -1,12 +1,11 @@
 #include "support/lease_lines.hpp"
 #include "support/concat.hpp"
+#include "support/directory.hpp"
 
 #include <rdmanet/base/error.hpp>
 
 #include <sqlite3.h>
 
-#include <cerrno>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -97,23 +96,14 @@ SELECT space, address FROM leases WHERE NOT EXISTS
 class PlayedBackCopy {
 public:
     explicit PlayedBackCopy(const std::string& path) {
-        char name[] = "/tmp/rdmanet-leases-XXXXXX";
-        if (::mkdtemp(name) == nullptr) throw base::SystemError("make a directory in /tmp", errno);
-        directory_ = name;
         fs::copy_file(path, this->path());
         fs::copy_file(journal_of(path), journal_of(this->path()));
     }
-    PlayedBackCopy(const PlayedBackCopy&) = delete;
-    PlayedBackCopy& operator=(const PlayedBackCopy&) = delete;
-    ~PlayedBackCopy() {
-        std::error_code ignored;
-        fs::remove_all(directory_, ignored);
-    }
-    [[nodiscard]] std::string path() const { return directory_ / "leases.sqlite"; }
+    [[nodiscard]] std::string path() const { return directory_.file("leases.sqlite"); }
     [[nodiscard]] static std::string journal_of(const std::string& path) { return path + "-journal"; }
 
 private:
-    fs::path directory_;
+    Directory directory_;
 };
 
 void add_content(std::vector<std::string>& lines, Reader reader) {

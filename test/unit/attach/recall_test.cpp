@@ -2,6 +2,7 @@
 #include "recall.hpp"
 
 #include "support/concat.hpp"
+#include "support/directory.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/unique_fd.hpp>
@@ -13,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -48,22 +48,11 @@ private:
 
 class Ground {
 public:
-    Ground() {
-        char path[] = "/tmp/rdmanet-recall-XXXXXX";
-        directory_ = ::mkdtemp(path);
-    }
-    Ground(const Ground&) = delete;
-    Ground& operator=(const Ground&) = delete;
-    ~Ground() {
-        std::error_code ignored;
-        std::filesystem::remove_all(directory_, ignored);
-    }
-
     [[nodiscard]] state::AttachmentStore store() const { return node().records(); }
-    [[nodiscard]] Node node() const { return {directory_, base::Logger(base::LogLevel::error)}; }
+    [[nodiscard]] Node node() const { return {directory_.path(), base::Logger(base::LogLevel::error)}; }
 
 private:
-    std::string directory_;
+    rdmanet::test::Directory directory_;
 };
 
 const state::AttachmentKey kAttachment{.network = "net", .container_id = "c1", .ifname = "net1"};

@@ -1,10 +1,9 @@
 #include "support/concat.hpp"
+#include "support/directory.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file_lock.hpp>
-
-#include "temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,6 +15,7 @@
 
 using namespace rdmanet::base;
 using rdmanet::test::concat;
+using rdmanet::test::Directory;
 using rdmanet::test::Names;
 using std::chrono::milliseconds;
 
@@ -70,7 +70,7 @@ bool can_lock(const std::string& path, std::uint64_t slot) try {
 } // namespace
 
 TEST_CASE("waiting for a lock ends at the deadline and names the holder") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const Holder holder(directory.file("lock"), 7);
     const auto began = std::chrono::steady_clock::now();
     try {
@@ -83,7 +83,7 @@ TEST_CASE("waiting for a lock ends at the deadline and names the holder") {
 }
 
 TEST_CASE("slots of one file, small and large ones, are separate locks, and a killed process releases its own") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const std::string path = directory.file("lock");
     for (const std::uint64_t slot : {std::uint64_t{0}, std::uint64_t{4}, UINT64_MAX >> 2U, UINT64_MAX}) {
         INFO(slot);
@@ -96,14 +96,14 @@ TEST_CASE("slots of one file, small and large ones, are separate locks, and a ki
 }
 
 TEST_CASE("a released lock can be taken again") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     REQUIRE(can_lock(directory.file("lock"), 1));
     const Holder holder(directory.file("lock"), 1);
     CHECK_FALSE(can_lock(directory.file("lock"), 1));
 }
 
 TEST_CASE("a lock file that is a link is refused") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     REQUIRE(::symlink("/etc/passwd", directory.file("lock").c_str()) == 0);
     CHECK_THROWS_AS(FileLock(directory.file("lock"), 1, "it", Deadline::in(milliseconds{0})), SystemError);
 }

@@ -1,18 +1,23 @@
+#include "support/directory.hpp"
+
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
-
-#include "temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 using namespace rdmanet::base;
+using rdmanet::test::Directory;
 
 namespace {
+
+unsigned syncs = 0;
 
 unsigned mode_of(const std::string& path) {
     struct stat status {};
@@ -22,8 +27,29 @@ unsigned mode_of(const std::string& path) {
 
 } // namespace
 
+/// In place of the C library's.
+extern "C" int fsync(int fd) {
+    ++syncs;
+    return ::fdatasync(fd);
+}
+
+TEST_CASE("a file and its directory are synced, unless they are in memory") {
+    for (const auto& [in, expected] : {std::pair("/var/tmp", 2U), {"/dev/shm", 0U}}) {
+        INFO(in);
+        const Directory directory(in);
+        const auto syncs_of = [&](const auto& act) {
+            syncs = 0;
+            act();
+            return syncs;
+        };
+        CHECK(syncs_of([&] { write_file_durably(directory.file("one"), "1"); }) == expected);
+        CHECK(syncs_of([&] { create_file_durably(directory.file("two"), "2"); }) == expected);
+        CHECK(syncs_of([&] { (void)remove_file_durably(directory.file("one")); }) == expected / 2);
+    }
+}
+
 TEST_CASE("a durable write creates or replaces a private file, whatever a killed writer left, without leftovers") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const std::string path = directory.file("record");
     write_file_durably(path + ".tmp", "half of a rec");
     for (const char* content : {"one", "two, longer", "3"}) write_file_durably(path, content);
@@ -33,7 +59,7 @@ TEST_CASE("a durable write creates or replaces a private file, whatever a killed
 }
 
 TEST_CASE("a durable write does not follow a symbolic link") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const std::string victim = directory.write("victim", "untouched");
     directory.link("record.tmp", victim);
     CHECK_THROWS_AS(write_file_durably(directory.file("record"), "x"), SystemError);
@@ -41,7 +67,7 @@ TEST_CASE("a durable write does not follow a symbolic link") {
 }
 
 TEST_CASE("a removal reports whether the file existed, and like a write throws if something else stays") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const std::string path = directory.write("record", "x");
     CHECK(remove_file_durably(path) == Removed::yes);
     CHECK(remove_file_durably(path) == Removed::was_absent);
@@ -52,14 +78,14 @@ TEST_CASE("a removal reports whether the file existed, and like a write throws i
 }
 
 TEST_CASE("reads have a size limit, and errors name the file") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const std::string path = directory.write("f", "0123456789");
     CHECK(read_file(path, 10).size() == 10);
     CHECK_THROWS_WITH(read_file(path, 9), Catch::Contains(path) && Catch::Contains(errno_text(EFBIG)));
 }
 
 TEST_CASE("a regular file is read whole, by its path or from its open directory") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const UniqueFd open(::open(directory.file("").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{16384}, std::size_t{40000}}) {
         const std::string path = directory.file(std::to_string(size));
@@ -72,7 +98,7 @@ TEST_CASE("a regular file is read whole, by its path or from its open directory"
 }
 
 TEST_CASE("a file that a configuration names is read only if it is a regular one") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const std::string file = directory.path() + "/file";
     CHECK(read_named_file_if_exists(file, 9) == std::nullopt);
     create_file_durably(file, "content");
@@ -85,7 +111,7 @@ TEST_CASE("a file that a configuration names is read only if it is a regular one
 }
 
 TEST_CASE("a file that may be absent is no error, and neither is a name that no file can have") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     for (const std::string& name : {std::string("absent"), std::string(300, 'x')}) {
         const std::string path = directory.file(name);
         CHECK_FALSE(read_file_if_exists(path, 10));
@@ -96,14 +122,14 @@ TEST_CASE("a file that may be absent is no error, and neither is a name that no 
 }
 
 TEST_CASE("directories are created with their parents, once") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     for (int time = 0; time < 2; ++time) make_directories(directory.file("a/b/c"));
     for (const char* created : {"a", "a/b/c"}) CHECK(mode_of(directory.file(created)) == 0700U);
     CHECK_THROWS_AS(make_directories(directory.write("f", "") + "/sub"), SystemError);
 }
 
 TEST_CASE("a file is created whole and private, unless one exists") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const std::string path = directory.file("database");
     create_file_durably(path, "image");
     CHECK(mode_of(path) == 0600U);

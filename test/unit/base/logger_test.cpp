@@ -1,11 +1,10 @@
 #include "support/concat.hpp"
+#include "support/directory.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/logger.hpp>
-
-#include "temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,10 +15,11 @@
 
 using namespace rdmanet::base;
 using rdmanet::test::concat;
+using rdmanet::test::Directory;
 using rdmanet::test::Names;
 
 TEST_CASE("an event is one line, whatever its text, and only if its level is wanted") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     const Logger log = Logger::to_file(directory.path(), "log", LogLevel::warning);
     log.warn("first\nsecond\r");
     log.info("not wanted");
@@ -35,7 +35,7 @@ TEST_CASE("an event is one line, whatever its text, and only if its level is wan
 namespace {
 
 /// Why `file` below `directory` is refused. Empty if it is not.
-std::string refusal(const TemporaryDirectory& directory, const std::string& file) try {
+std::string refusal(const Directory& directory, const std::string& file) try {
     (void)Logger::to_file(directory.path(), file, LogLevel::info);
     return {};
 } catch (const Error& error) {
@@ -45,7 +45,7 @@ std::string refusal(const TemporaryDirectory& directory, const std::string& file
 } // namespace
 
 TEST_CASE("a log file is a regular file, not a link") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     directory.link("link", "target");
     REQUIRE(::link(directory.write("target", "").c_str(), directory.file("second").c_str()) == 0);
     REQUIRE(::mkfifo(directory.file("fifo").c_str(), 0600) == 0);
@@ -61,7 +61,7 @@ TEST_CASE("a log file is a regular file, not a link") {
 }
 
 TEST_CASE("the directory of a log file is created, and must not be writable for others") {
-    const TemporaryDirectory directory;
+    const Directory directory;
     CHECK(refusal(directory, "ours/log").empty());
     REQUIRE(::chmod(directory.file("ours").c_str(), 0777) == 0);
     CHECK_THAT(refusal(directory, "ours/log"),
@@ -70,7 +70,7 @@ TEST_CASE("the directory of a log file is created, and must not be writable for 
 
 TEST_CASE("a log file of another user is refused", "[root]") {
     if (::geteuid() != 0) return; // only root can make such a file
-    const TemporaryDirectory directory;
+    const Directory directory;
     REQUIRE(::chown(directory.write("log", "").c_str(), 12345, 0) == 0);
     CHECK_THAT(refusal(directory, "log"),
                Names(directory.file("log"), "12345", "expected 0", concat("`chown 0 ", directory.file("log"), "`")));

@@ -56,6 +56,8 @@ TEST_CASE("what NCCL, UCX, libibverbs, Kubernetes, networks and switches say is 
              {"NET/IB : Got completion from peer 10.0.0.2<45678> with status=12 opcode=0 len=0 vendor err 129",
               "packets do not arrive"},
              {"NCCL WARN Call to ibv_reg_mr failed", "IPC_LOCK"},
+             {"Failed status RNR retry counter exceeded (13) for wr_id 1", "buffers"}, // ibv_wc_status_str()
+             {" Failed status 13: wr_id 0 syndrom 0x0", "buffers"},
              {"libibverbs: Warning: couldn't load driver 'libmlx5-rdmav34.so': cannot open shared object file",
               "ibverbs-providers"},
              {"UCX  WARN  network device 'mlx5_0:1' is not available, please use one or more of: 'eth0'(tcp)",

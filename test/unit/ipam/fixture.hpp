@@ -1,40 +1,25 @@
 // The tests of this module share a store with its own clock, and short ways to write values.
 #pragma once
 
+#include "support/directory.hpp"
+
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/json/reader.hpp>
 
-#include <unistd.h>
-
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace rdmanet::ipam::test {
 
-class TemporaryDirectory {
-public:
-    TemporaryDirectory() {
-        std::string name = std::filesystem::exists("/dev/shm") ? "/dev/shm/ipam-test-XXXXXX" : "/tmp/ipam-test-XXXXXX";
-        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-        path_ = name;
-    }
-    TemporaryDirectory(const TemporaryDirectory&) = delete;
-    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-    ~TemporaryDirectory() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
+/// In memory, where that is possible.
+struct TemporaryDirectory : rdmanet::test::Directory {
+    TemporaryDirectory() : Directory(std::filesystem::exists("/dev/shm") ? "/dev/shm" : "/tmp") {}
 };
 
 inline base::Deadline soon() {

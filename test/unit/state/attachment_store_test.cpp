@@ -1,7 +1,7 @@
-#include "directory.hpp"
 #include "sample_record.hpp"
 
 #include "support/concat.hpp"
+#include "support/directory.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/error.hpp>
@@ -17,9 +17,9 @@
 
 using namespace rdmanet;
 using rdmanet::test::concat;
+using rdmanet::test::Directory;
 using state::AttachmentRecord;
 using state::AttachmentStore;
-using state::Directory;
 
 namespace {
 

@@ -2,6 +2,7 @@
 #include "sample_record.hpp"
 
 #include "support/concat.hpp"
+#include "support/directory.hpp"
 
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/unique_fd.hpp>
@@ -11,12 +12,9 @@
 #include <catch2/catch.hpp>
 
 #include <sys/inotify.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <linux/magic.h>
-#include <stdexcept>
 
 using namespace rdmanet;
 using rdmanet::test::concat;
@@ -25,24 +23,9 @@ using state::AttachmentStore;
 
 namespace {
 
-/// A directory in memory, where records have an index.
-class RecordsDirectory {
-public:
-    RecordsDirectory() {
-        struct statfs status {};
-        char name[] = "/dev/shm/rdmanet-state-XXXXXX";
-        if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");
-        above_ = name;
-        if (::statfs(name, &status) != 0 || status.f_type != TMPFS_MAGIC)
-            throw std::runtime_error("/dev/shm: no tmpfs");
-    }
-    RecordsDirectory(const RecordsDirectory&) = delete;
-    RecordsDirectory& operator=(const RecordsDirectory&) = delete;
-    ~RecordsDirectory() { std::filesystem::remove_all(above_); }
-    [[nodiscard]] std::string path() const { return above_ + "/state"; }
-
-private:
-    std::string above_;
+/// In memory, where records have an index.
+struct RecordsDirectory : rdmanet::test::Directory {
+    RecordsDirectory() : Directory("/dev/shm") {}
 };
 
 std::string device_of(unsigned number) {

@@ -1,7 +1,7 @@
 // Which failures of a write the state directory is blamed for.
-#include "directory.hpp"
 #include "sample_record.hpp"
 
+#include "support/directory.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/error.hpp>
@@ -20,8 +20,8 @@
 #include <utility>
 
 using namespace rdmanet;
+using rdmanet::test::Directory;
 using rdmanet::test::Names;
-using state::Directory;
 using state::DirectoryError;
 namespace fs = std::filesystem;
 
@@ -90,7 +90,6 @@ TEST_CASE("the state directory is blamed for what its file system refuses, and e
 TEST_CASE("what stands in the place of a file of the state directory is named, and to be removed") {
     const Directory directory;
     const state::AttachmentStore store(directory.path(), state::read_sample_step);
-    fs::create_directory(directory.path());
     const auto save = [&] { store.save(state::sample_record()); };
     const auto lock = [&] { (void)store.lock(state::sample_record().key, soon()); };
     fs::create_symlink("/dev/null", directory.path() + "/lock");
@@ -108,7 +107,6 @@ TEST_CASE("what stands in the place of a file of the state directory is named, a
 TEST_CASE("the state directory is not blamed if a process has too many open files") {
     const Directory directory;
     const state::AttachmentStore store(directory.path(), state::read_sample_step);
-    fs::create_directory(directory.path());
     const NoDescriptors none;
     CHECK_THROWS_AS(store.lock(state::sample_record().key, soon()), base::SystemError);
     CHECK_THROWS_AS(store.save(state::sample_record()), base::SystemError);

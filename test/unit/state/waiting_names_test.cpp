@@ -1,20 +1,18 @@
+#include "support/directory.hpp"
+
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/state/waiting_names.hpp>
 
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
-#include <filesystem>
-
 using namespace rdmanet;
 using state::WaitingNames;
 
 TEST_CASE("waiting names are read until the next boot, and without any there is no file") {
-    char directory[] = "/tmp/rdmanet-owed-XXXXXX";
-    REQUIRE(::mkdtemp(directory) != nullptr);
-    const WaitingNames names(directory);
-    const std::string path = std::string(directory) + "/rdma-names.json";
+    const rdmanet::test::Directory directory;
+    const WaitingNames names(directory.path());
+    const std::string path = directory.file("rdma-names.json");
     CHECK_FALSE(names.exist());
     CHECK(names.load("boot").empty());
     CHECK_NOTHROW(names.save({}, "boot"));
@@ -33,5 +31,4 @@ TEST_CASE("waiting names are read until the next boot, and without any there is 
     }
     names.save({}, "boot");
     CHECK_FALSE(names.exist());
-    std::filesystem::remove_all(directory);
 }

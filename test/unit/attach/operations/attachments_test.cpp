@@ -80,7 +80,7 @@ TEST_CASE("ADD makes the planned changes, CHECK agrees, and DEL leaves the machi
         const bool has_lease = has_addresses(*kind);
         const std::string lease = has_lease ? "\nlease an address from range 10.9.0.0/24: 254 of 254 are free" : "";
         const std::string up = has_lease ? "\nadd 10.9.0.1/24 to pod's net1\nset pod's net1 up" : "";
-        CHECK(text_of(rig.plan()) == lease + kind->plan);
+        CHECK(text_of(rig.preview().actions) == lease + kind->plan);
         rig.log.clear(); // some kinds are warned of
         REQUIRE(rig.add() == "");
         CHECK(rig.log.size() == (kind == &kVirtual ? 1 : 0));

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <linux/if.h>
+
 using namespace rdmanet;
 using namespace rdmanet::attach::test;
 using rdmanet::test::names;
@@ -23,7 +25,7 @@ kernel::fake::Netdev& inside(Rig& rig) {
     return rig.machine.netdev("net1", rig.pod);
 }
 
-kernel::VfSettings& vf(Rig& rig) {
+kernel::VfSettings& vf_settings(Rig& rig) {
     return rig.machine.function("0000:3b:00.0").vfs.at(0);
 }
 
@@ -64,6 +66,13 @@ const Difference kDifferences[] = {
      {"parent \"eth0\"", "parent \"eth7\""}},
     {kMacvlan, "", [](Rig& rig) { inside(rig).link.parent_ifindex = 999; }, {"not on the host", "parent \"eth7\""}},
     {kMacvlan, "", [](Rig& rig) { inside(rig).link.parent_ifindex.reset(); }, {"no parent"}},
+    {kMacvlan,
+     "",
+     [](Rig& rig) { // with the index of another interface of the host
+         inside(rig).link.parent_ifindex = rig.machine.netdev("eth0").link.ifindex;
+         inside(rig).link.parent_netnsid.reset();
+     },
+     {"a parent in the pod", "\"eth7\""}},
     {kIpvlan, "", [](Rig& rig) { inside(rig).link.ipvlan->mode = kernel::IpvlanMode::l2; }, {"l2", "l3"}},
     {kIpoib, "", [](Rig& rig) { inside(rig).link.ipoib->pkey = 0x8002; }, {"0x8002", "0x8001"}},
     {kIpoib,
@@ -72,18 +81,42 @@ const Difference kDifferences[] = {
      {"datagram", "connected"}},
     // The device and its settings.
     {kVf, "", [](Rig& rig) { rig.machine.functions.erase("0000:3b:00.2"); }, {"0000:3b:00.2", "gone from the node"}},
-    {kVf, "", [](Rig& rig) { vf(rig).vlan->id = 7; }, {"vlan 7", "vlan 100", "`ip link set eth0 vf 0 vlan 100 qos 3`"}},
-    {kVf, "", [](Rig& rig) { vf(rig).trust = false; }, {"trust off", "trust on"}},
-    {kVf, "", [](Rig& rig) { vf(rig).mac = base::MacAddress::parse("02:00:00:00:00:43"); }, {"02:00:00:00:00:43"}},
+    {kVf,
+     "",
+     [](Rig& rig) { vf_settings(rig).vlan->id = 7; },
+     {"vlan 7", "vlan 100", "`ip link set eth0 vf 0 vlan 100 qos 3`"}},
+    {kVf, "", [](Rig& rig) { vf_settings(rig).trust = false; }, {"trust off", "trust on"}},
+    {kVf, "", [](Rig& rig) { vf_settings(rig).spoof_check = true; }, {"spoofchk on", "spoofchk off"}},
     {kSharedVf,
      "",
-     [](Rig& rig) { vf(rig).rates = kernel::VfRates{.most_mbps = 9}; },
+     [](Rig& rig) { vf_settings(rig).link_state = kernel::VfLinkState::disable; },
+     {"link_state disable", "link_state auto", "`ip link set eth0 vf 0 state auto`"}},
+    {kVf, "", [](Rig& rig) { vf_settings(rig).vlan.reset(); }, {}},              // drivers need not report it
+    {kVf, "", [](Rig& rig) { rig.machine.netdev("eth0").link.mtu = 1200; }, {}}, // only the next ADD would fail
+    {kVf,
+     "",
+     [](Rig& rig) {
+         std::erase_if(rig.machine.spaces.at(rig.machine.host).netdevs,
+                       [](const auto& each) { return each.link.name == "eth0"; });
+     },
+     {"0000:3b:00.2", "PF"}},
+    {kGuid,
+     "",
+     [](Rig& rig) { rig.machine.function("0000:5e:00.0").vfs.at(0).port_guid = base::Guid(0x0200000000000077); },
+     {"port_guid 02:00:00:00:00:00:00:77", "02:00:00:00:00:00:00:42", "`ip link set ib0 vf 0 port_guid"}},
+    {kVf,
+     "",
+     [](Rig& rig) { vf_settings(rig).mac = base::MacAddress::parse("02:00:00:00:00:43"); },
+     {"02:00:00:00:00:43"}},
+    {kSharedVf,
+     "",
+     [](Rig& rig) { vf_settings(rig).rates = kernel::VfRates{.most_mbps = 9}; },
      {"rates 0 to 9 Mbit/s", "`ip link set eth0 vf 0 max_tx_rate 0 min_tx_rate 0`"}},
     {kSharedVf,
      "",
-     [](Rig& rig) { vf(rig).mac = base::MacAddress::parse("02:00:00:00:00:43"); },
+     [](Rig& rig) { vf_settings(rig).mac = base::MacAddress::parse("02:00:00:00:00:43"); },
      {"02:00:00:00:00:43"}},
-    {kSharedVf, "", [](Rig& rig) { vf(rig).mac = inside(rig).link.mac(); }, {}}, // the VF's own
+    {kSharedVf, "", [](Rig& rig) { vf_settings(rig).mac = inside(rig).link.mac(); }, {}}, // the VF's own
     {kGuid,
      "",
      [](Rig& rig) { inside(rig).link.hardware_address[19] = 0x43; },
@@ -184,4 +217,69 @@ TEST_CASE("CHECK finds what the pod lacks, and no more") {
         require_named(rig.check(), difference.words);
         CHECK_THAT(rig.check_of_node(), Catch::StartsWith(difference.is_of_record ? "differs: " : "same"));
     }
+}
+
+TEST_CASE("`rdmanet check` warns of ports that keep a pod from traffic, which is no difference") {
+    struct Trouble {
+        const Kind& kind;
+        const char* link; // on the host
+        unsigned flags;
+        const char* members;            // more of the configuration
+        std::vector<std::string> words; // none: no warning
+    };
+    constexpr unsigned kNoCarrier = IFF_UP;
+    for (const Trouble& trouble :
+         {Trouble{kMacvlan, "eth7", 0, "", {"parent \"eth7\" is down", "`ip link set eth7 up`"}},
+          Trouble{kMacvlan, "eth7", kNoCarrier, "", {"parent \"eth7\" has no carrier", "cable"}},
+          Trouble{kMacvlan, "eth0", 0, "", {}},
+          Trouble{kSharedVf, "eth0", kNoCarrier, "", {"PF \"eth0\" has no carrier", "cable"}},
+          Trouble{kSharedVf, "eth0", 0, "", {}}, // some PFs keep their link for the VFs
+          Trouble{kSharedVf, "eth0", kNoCarrier, R"(, "link_state": "disable")", {}}}) {
+        Rig rig(trouble.kind.members + kIpam + trouble.members);
+        trouble.kind.prepare(rig);
+        INFO(rig.members << ", " << trouble.link << " with flags " << trouble.flags);
+        REQUIRE(rig.add() == "");
+        CHECK(rig.check_of_node() == "same");
+        rig.machine.netdev(trouble.link).link.flags = trouble.flags;
+        CHECK((rig.check_of_node() == "same") == trouble.words.empty());
+        CHECK_THAT(rig.check_of_node(), Catch::StartsWith("same"));
+        require_named(rig.check_of_node(), trouble.words);
+        CHECK(rig.check() == "");
+    }
+    for (const bool has_carrier : {false, true}) { // the pod's own interface
+        Rig rig(kNic.members + kIpam);
+        REQUIRE(rig.add() == "");
+        if (!has_carrier) inside(rig).link.flags = kNoCarrier;
+        require_named(rig.check_of_node(), has_carrier
+                                               ? std::vector<std::string>{}
+                                               : std::vector<std::string>{"device 0000:81:00.0 has no carrier"});
+    }
+    Rig rig(kSharedVf.members + kIpam); // neither end has a link
+    share(rig);
+    REQUIRE(rig.add() == "");
+    rig.machine.netdev("eth0").link.flags = 0;
+    inside(rig).link.flags = kNoCarrier;
+    require_named(rig.check_of_node(), {"PF \"eth0\" is down", "`ip link set eth0 up`"});
+}
+
+TEST_CASE("`rdmanet check` says what it could not compare, or not fully") {
+    Rig rig(kMacvlan.members + kIpam);
+    share(rig);
+    REQUIRE(rig.add() == "");
+    const auto edit = [&](const auto& act) {
+        state::AttachmentRecord record = rig.records().at(0);
+        act(record);
+        rig.node().records().save(record);
+    };
+    edit([](state::AttachmentRecord& record) { record.wanted.reset(); }); // as an earlier version wrote it
+    CHECK_THAT(rig.check_of_node(), Catch::StartsWith("partly"));
+    const auto mac = inside(rig).link.hardware_address;
+    inside(rig).link.hardware_address[5] ^= 1U; // the record has the child's MAC
+    CHECK_THAT(rig.check_of_node(), Catch::StartsWith("differs: ") && Catch::Contains("has MAC"));
+    inside(rig).link.hardware_address = mac;
+    edit([](state::AttachmentRecord& record) { record.phase = state::Phase::prepared; });
+    CHECK_THAT(rig.check_of_node(), Catch::StartsWith("differs: ") && Catch::Contains("its ADD or DEL failed"));
+    edit([](state::AttachmentRecord& record) { record.phase = state::Phase::attached; });
+    rig.machine.end_netns(rig.pod);
+    CHECK_THAT(rig.check_of_node(), !Catch::StartsWith("same") && Catch::Contains("`rdmanet gc`"));
 }

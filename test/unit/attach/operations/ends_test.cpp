@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <utility>
 
 using namespace rdmanet;
 using namespace rdmanet::attach;
@@ -57,9 +59,11 @@ std::size_t count(const std::string& text, const std::string& words) {
 }
 
 constexpr const char* kGivesAddress =
-    R"([ $CNI_COMMAND = ADD ] && echo '{"cniVersion": "1.0.0", "ips": [{"address": "10.9.0.7/24"}]}'
+    R"([ $CNI_COMMAND = ADD ] && echo '{"cniVersion": "1.0.0", "ips": [{"address": "10.9.0.7/24"}],
+"dns": {"nameservers": ["10.9.0.53"]}}'
 exit 0)";
 
+constexpr const char* kMaster = R"("master": "eth7", "rdma": false)";
 constexpr const char* kParent = R"("attach": "macvlan", "master": "eth7", "rdma": false)";
 
 } // namespace
@@ -253,6 +257,278 @@ TEST_CASE(
     install_plugin(rig, "one", "echo '{}'");
     CHECK_THAT(rig.add(), Names("\"one\"", "no address"));
     CHECK(rig.records().empty());
+}
+
+TEST_CASE("another IPAM plugin gets every command, and its failures are reported") {
+    Rig rig(kParent + std::string(R"(, "ipam": {"type": "one"})"));
+    CHECK_THAT(rig.add(), Names("code 106", "\"one\"", "CNI_PATH"));
+    CHECK(rig.records().empty()); // a plugin that never ran holds nothing
+    install_plugin(rig, "one", kGivesAddress);
+    REQUIRE(rig.add() == "");
+    CHECK(rig.result->dns.nameservers.front() == "10.9.0.53");
+    rig.wanted_by_runtime = R"({"containerID": "c1", "ifname": "net1"})";
+    CHECK((rig.check() + rig.status() + rig.gc()).empty());
+    const std::string calls = take_calls(rig);
+    for (const char* command : {"one ADD", "one CHECK", "one STATUS", "one GC"}) CHECK(count(calls, command) == 1);
+    install_plugin(rig, "one", R"([ $CNI_COMMAND = DEL ] || { echo '{"code": 51, "msg": "pool is gone"}'; exit 1; })");
+    CHECK_THAT(rig.check(), Names("code 51", "\"one\"", "CHECK", "pool is gone"));
+    CHECK_THAT(rig.status(), Names("code 51", "\"one\"", "STATUS", "pool is gone"));
+    CHECK_THAT(rig.gc(), Names("\"one\"", "GC", "pool is gone"));
+    (void)take_calls(rig);
+    // Neither the pod's namespace nor a record is needed.
+    rig.machine.end_netns(rig.pod);
+    CHECK((rig.del() + rig.del()).empty());
+    CHECK(count(take_calls(rig), "one DEL") == 2);
+    rig.pod = rig.machine.add_netns(kPodPath);
+    rig.members += R"(, "dns": {"nameservers": ["192.0.2.53"]})";
+    install_plugin(rig, "one", kGivesAddress);
+    REQUIRE(rig.add() == "");
+    CHECK(rig.result->dns.nameservers == std::vector<std::string>{"192.0.2.53"});
+}
+
+TEST_CASE("if the kernel refuses what another IPAM plugin gave, the plugin gets DEL and nothing is left") {
+    Rig rig(kParent + std::string(R"(, "ipam": {"type": "one"})"));
+    install_plugin(rig, "one", kGivesAddress);
+    const std::string before = rig.machine.text();
+    rig.machine.fails = [](std::size_t, const std::string& what) { return what.starts_with("add 10.9") ? EIO : 0; };
+    CHECK_THAT(rig.add(), Names("\"net1\"", "input/output error"));
+    CHECK(count(take_calls(rig), "one DEL") == 1);
+    CHECK(rig.machine.text() == before);
+    CHECK(rig.records().empty());
+}
+
+TEST_CASE("a second ADD is refused and changes nothing, also if the pod has renamed its interface") {
+    Rig rig(kMacvlan.members + kIpam);
+    share(rig);
+    REQUIRE(rig.add() == "");
+    for (const char* name : {"net1", "renamed"}) {
+        rig.machine.spaces.at(rig.pod).netdevs.front().link.name = name;
+        const std::string attached = rig.machine.text();
+        CHECK_THAT(rig.add(), Names("code 101", "net1", "already exists"));
+        CHECK(rig.machine.text() == attached);
+        CHECK(record_of(rig).ips.size() == 1);
+    }
+    CHECK(rig.del() == "");
+    CHECK(rig.machine.spaces.at(rig.pod).netdevs.empty());
+}
+
+TEST_CASE("a full range gives the address of a dead pod, whose late DEL takes nothing from the living one") {
+    Rig rig(kParent + std::string(R"(, "ipam": {"type": "rdmanet", "range": "10.9.0.1/32", "enable_l3": true})"));
+    const auto with = [&](const char* container) -> Rig& {
+        rig.container = container;
+        return rig;
+    };
+    REQUIRE(with("dead").add() == "");
+    rig.machine.add_netns("/run/netns/other");
+    rig.netns = "/run/netns/other";
+    CHECK_THAT(with("c1").add(), Names("no free address", "10.9.0.1/32"));
+    rig.machine.end_netns(rig.pod);
+    rig.pod = rig.machine.add_netns(kPodPath); // a namespace of another pod
+    REQUIRE(with("c1").add() == "");
+    CHECK(with("c1").check() == "");
+    const auto result = std::exchange(rig.result, {});
+    CHECK(with("dead").del() == "");
+    rig.result = result;
+    CHECK(with("c1").check() == "");
+}
+
+TEST_CASE("no address is given twice after the lease store was lost") {
+    Rig rig(kMacvlan.members + kIpam);
+    share(rig);
+    REQUIRE(rig.add() == "");
+    std::filesystem::remove(rig.directory + "/leases.sqlite");
+    rig.machine.add_netns("/run/netns/other");
+    rig.netns = "/run/netns/other", rig.container = "c2";
+    REQUIRE(rig.add() == "");
+    CHECK(rig.result->ips.front().address.to_string() == "10.9.0.2/24");
+}
+
+TEST_CASE("addresses for another plugin's interface: a repeated ADD gets the same, or is refused and keeps it") {
+    Rig rig(R"("master": "eth7")" + std::string(kIpam));
+    rig.type = "macvlan";
+    for (int times = 0; times < 2; ++times) {
+        REQUIRE(rig.add() == "");
+        CHECK(rig.result->ips.front().address.to_string() == "10.9.0.1/24");
+        CHECK(rig.result->interfaces.empty());
+        rig.args = "IP=10.9.0.7";
+        CHECK_THAT(rig.add(), Names("already holds 10.9.0.1/24"));
+        rig.args.clear();
+        CHECK(rig.check() == "");
+        CHECK(rig.status() == "");
+    }
+    // GC keeps what lives or is listed.
+    rig.machine.add_netns("/run/netns/other");
+    rig.netns = "/run/netns/other", rig.container = "c2";
+    REQUIRE(rig.add() == "");
+    const auto after_gc = [&](const char* listed) {
+        rig.wanted_by_runtime = listed;
+        CHECK(rig.gc() == "");
+        return rig.records().size();
+    };
+    CHECK(after_gc("") == 2);
+    rig.machine.end_netns(kernel::get_netns("/run/netns/other").id().inode);
+    CHECK(after_gc(R"({"containerID": "c2", "ifname": "net1"})") == 2);
+    CHECK(after_gc(R"({"containerID": "c1", "ifname": "net1"})") == 1);
+    rig.netns = kPodPath, rig.container = "c1";
+    CHECK(rig.del() == "");
+    CHECK_THAT(rig.check(), Names("code 107", "leased"));
+}
+
+TEST_CASE("an attachment is undone whole after its network's type became another plugin's, and the other way round") {
+    const auto leave_role_out = [](Rig& rig) { // as earlier versions recorded it
+        state::AttachmentRecord record = record_of(rig);
+        rig.node().records().remove(record.key);
+        record.key.role.clear();
+        rig.node().records().save(record);
+    };
+    for (const char* by : {"rdmanet", "macvlan"}) {
+        Rig rig(kMaster + std::string(kIpam));
+        rig.type = "macvlan";
+        for (const bool is_old : {false, true}) {
+            INFO(by << is_old);
+            rig.type = "macvlan";
+            REQUIRE(rig.add() == "");
+            if (is_old) leave_role_out(rig);
+            REQUIRE(rig.add() == "");
+            CHECK(rig.result->ips.front().address.to_string() == "10.9.0.1/24");
+            rig.type = by;
+            CHECK(rig.del() == "");
+            CHECK(rig.records().empty());
+        }
+    }
+    Rig rig(kMaster + std::string(kIpam));
+    REQUIRE(rig.add() == "");
+    const auto attached = rig.result;
+    rig.type = "macvlan";
+    rig.args = "IP=10.9.0.7";
+    CHECK_THAT(rig.add(), Names("already holds 10.9.0.1/24"));
+    rig.args.clear();
+    REQUIRE(rig.add() == "");
+    CHECK(rig.result->ips.front().address.to_string() == "10.9.0.1/24");
+    rig.type = "rdmanet";
+    rig.result = attached;
+    CHECK(rig.check() == "");
+    rig.type = "macvlan";
+    CHECK(rig.del() == "");
+    CHECK(rig.machine.spaces.at(rig.pod).netdevs.empty());
+    CHECK(rig.records().empty());
+}
+
+TEST_CASE("GC of the runtime removes an unreadable record that it does not list, and GC of a person names it") {
+    Rig rig(kParent + std::string(R"(, "ipam": {"type": "one"})"));
+    install_plugin(rig, "one", kGivesAddress);
+    REQUIRE(rig.add() == "");
+    rig.machine.end_netns(rig.pod);
+    const std::string record = std::filesystem::directory_iterator(rig.directory + "/attachments")->path();
+    std::filesystem::resize_file(record, 100);
+    const std::string left = rig.gc_of_node();
+    CHECK_THAT(left, Names("cannot be read", "DEL of", "\"net\"", concat("`rdmanet gc --forget ", record, "`")));
+    const auto is_kept_by_gc = [&](const char* network, std::optional<std::string> listed) {
+        rig.network = network;
+        rig.wanted_by_runtime = std::move(listed);
+        CHECK(rig.gc() == "");
+        return std::filesystem::exists(record);
+    };
+    CHECK(is_kept_by_gc("other", ""));
+    CHECK(is_kept_by_gc("net", R"({"containerID": "c1", "ifname": "net1"})"));
+    CHECK(is_kept_by_gc("net", std::nullopt));
+    (void)take_calls(rig);
+    CHECK_FALSE(is_kept_by_gc("net", ""));
+    CHECK(count(take_calls(rig), "one DEL") == 1);
+    CHECK(rig.gc_of_node() == "");
+}
+
+TEST_CASE("a lease says whether the pod of an unreadable record lives") {
+    Rig rig(kParent + std::string(kIpam));
+    REQUIRE(rig.add() == "");
+    const std::string record = std::filesystem::directory_iterator(rig.directory + "/attachments")->path();
+    std::filesystem::resize_file(record, 100);
+    CHECK_THAT(rig.gc_of_node(), Names(record, "cannot be read"));
+    CHECK(rig.gc() == "");
+    CHECK(std::filesystem::exists(record));
+    rig.machine.end_netns(rig.pod);
+    CHECK(rig.gc_of_node() == "");
+    CHECK_FALSE(std::filesystem::exists(record));
+}
+
+TEST_CASE("a dry run leaves a damaged lease store as it is, and reads the journal") {
+    Rig rig(kParent + std::string(kIpam));
+    REQUIRE(rig.add() == "");
+    rig.machine.end_netns(rig.pod);
+    const std::string file = rig.directory + "/leases.sqlite";
+    base::write_file_durably(file, "rubbish");
+    const Collected collected = collect_dead(rig.node(), DryRun::yes);
+    REQUIRE(collected.removed.size() == 1);
+    CHECK_THAT(collected.removed.front(), Names("\"c1\""));
+    CHECK_THAT(rig.take_log(), Names("leases.sqlite", "dry run"));
+    CHECK(base::read_file(file, 100) == "rubbish");
+    CHECK(rig.records().size() == 1);
+}
+
+TEST_CASE("GC and DEL find an IPoIB child without a record by its mark when the kernel has returned it to the host") {
+    Rig rig(kIpoib.members);
+    kIpoib.prepare(rig);
+    kernel::Link& other = rig.machine.add_virtual("admin0", "ipoib").link; // of another program
+    other.parent_ifindex = rig.machine.netdev("ib0").link.ifindex;
+    other.flags = 0;
+    const std::string before = rig.machine.text();
+    const auto lose_child = [&] {
+        REQUIRE(rig.add() == "");
+        std::filesystem::remove_all(rig.directory + "/attachments");
+        CHECK(collect_dead(rig.node(), DryRun::no).removed.empty()); // while it is in its pod
+        rig.machine.end_netns(rig.pod);
+        CHECK(rig.machine.text() != before);
+    };
+    const auto is_restored = [&] {
+        rig.pod = rig.machine.add_netns(kPodPath);
+        return rig.machine.text() == before;
+    };
+    const auto gc_changes = [&](const char* network, const char* listed) {
+        const std::string now = rig.machine.text();
+        rig.network = network;
+        rig.wanted_by_runtime = listed;
+        CHECK(rig.gc() == "");
+        return rig.machine.text() != now;
+    };
+    lose_child();
+    CHECK_FALSE(gc_changes("elsewhere", ""));
+    CHECK_FALSE(gc_changes("net", R"({"containerID": "c1", "ifname": "net1"})"));
+    const auto foreseen = collect_dead(rig.node(), DryRun::yes).removed;
+    REQUIRE(foreseen.size() == 1);
+    CHECK_THAT(foreseen.front(), Names("\"c1\"", "returned to the host"));
+    CHECK(gc_changes("net", ""));
+    CHECK(is_restored());
+    lose_child();
+    CHECK(collect_dead(rig.node(), DryRun::no).removed.size() == 1);
+    CHECK(is_restored());
+    lose_child();
+    CHECK(rig.del() == "");
+    CHECK(is_restored());
+    // The mark of a network with a long name would be cut to the length of an alias, so there is none.
+    for (const std::size_t length : {150U, 230U}) {
+        rig.network = std::string(length, 'n');
+        REQUIRE(rig.add() == "");
+        CHECK(rig.machine.netdev("net1", rig.pod).link.alias.empty() == (length == 230));
+        CHECK(rig.del() == "");
+    }
+}
+
+TEST_CASE("GC names VFs with settings and no pod, and leaves them alone") {
+    Rig rig(R"("attach": "sriov", "deviceID": "0000:3b:00.2", "vlan": 100)");
+    REQUIRE(rig.add() == "");
+    const auto noticed = [&] {
+        std::string text;
+        for (const std::string& each : collect_dead(rig.node(), DryRun::no).noticed) text += each + "\n";
+        return text;
+    };
+    CHECK(noticed() == ""); // its record says that it has a pod
+    auto& vf = rig.machine.function("0000:3b:00.0").vfs.at(1);
+    vf.vlan = kernel::VfVlan{.id = 7, .qos = 3};
+    vf.link_state = kernel::VfLinkState::disable;
+    const std::string text = rig.machine.text();
+    CHECK_THAT(noticed(), Names("0000:3b:00.3", "VF 1", "\"eth0\"", "vlan 7", "qos 3", "link_state disable",
+                                "`ip link set eth0 vf 1 vlan 0 state auto`"));
+    CHECK(rig.machine.text() == text);
 }
 
 TEST_CASE("DEL of an ADD that was killed before it made its child leaves another interface of that name alone") {

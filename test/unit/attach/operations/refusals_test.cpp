@@ -1,5 +1,7 @@
 // What ADD refuses before it changes anything, with the thing and the fix.
-#include "kinds.hpp"
+#include "scenes.hpp"
+
+#include "lookup/shared_rdma.hpp"
 
 #include "support/names.hpp"
 
@@ -9,7 +11,6 @@
 
 using namespace rdmanet;
 using namespace rdmanet::attach::test;
-using kernel::fake::Machine;
 using rdmanet::test::names;
 
 namespace {
@@ -19,63 +20,6 @@ struct Refusal {
     void (*prepare)(Rig& rig);
     std::vector<std::string> words;
 };
-
-std::string vf(const std::string& members = {}) {
-    return R"("attach": "sriov", "deviceID": "0000:3b:00.2")" + members;
-}
-std::string infiniband(const std::string& members = {}) {
-    return R"("attach": "sriov", "deviceID": "0000:5e:00.1")" + members;
-}
-std::string nic(const std::string& members = {}) {
-    return R"("attach": "host-device", "device": "eth7")" + members;
-}
-std::string macvlan(const std::string& members = {}) {
-    return R"("attach": "macvlan", "master": "eth7")" + members;
-}
-
-void nothing(Rig& /*rig*/) {}
-
-kernel::fake::Function& vf_function(Rig& rig) {
-    return rig.machine.function("0000:3b:00.2");
-}
-
-/// Another interface on the host that is on top of `lower`.
-kernel::Link& stack(Rig& rig, const char* name, const char* kind, const char* lower) {
-    auto& upper = rig.machine.add_virtual(name, kind).link;
-    upper.parent_ifindex = rig.machine.netdev(lower).link.ifindex;
-    return upper;
-}
-
-void route_by(Rig& rig, unsigned ifindex) {
-    rig.machine.spaces.at(rig.machine.host)
-        .routes.push_back({.destination = base::IpPrefix::parse("::/0").value(), .ifindex = ifindex});
-}
-
-void drop_link(Rig& rig, const std::string& name) {
-    std::erase_if(rig.machine.spaces.at(rig.machine.host).netdevs,
-                  [&](const kernel::fake::Netdev& each) { return each.link.name == name; });
-}
-
-/// The interface "net1" of an earlier plugin in the pod.
-kernel::Link& earlier(Rig& rig, const char* kind) {
-    rig.machine.add_virtual("net1", kind);
-    auto& home = rig.machine.spaces.at(rig.machine.host).netdevs;
-    auto& inside = rig.machine.spaces.at(rig.pod).netdevs;
-    inside.push_back(home.back());
-    home.pop_back();
-    rig.prev_result = R"({"cniVersion": "1.1.0", "interfaces": [{"name": "net1", "sandbox": "/run/netns/pod"}]})";
-    return inside.back().link;
-}
-
-/// Another pod has the device.
-void attach_to_another_pod(Rig& rig) {
-    rig.machine.add_netns("/run/netns/other");
-    rig.netns = "/run/netns/other";
-    rig.container = "c0";
-    CHECK(rig.add() == "");
-    rig.netns = kPodPath;
-    rig.container = "c1";
-}
 
 const Refusal kRefusals[] = {
     // The device.
@@ -120,8 +64,17 @@ const Refusal kRefusals[] = {
          rig.machine.netdev("other", rig.pod).link.altnames = {"alt0"};
      },
      {"\"alt0\"", "\"other\"", kPodPath}},
-    {vf(), [](Rig& rig) { earlier(rig, "veth"); }, {"\"net1\"", "already exists"}},
+    {vf(), [](Rig& rig) { earlier(rig, "veth"); }, {"code 101", "\"net1\"", "already exists"}},
+    {vf(),
+     [](Rig& rig) { earlier(rig, "veth").name = "lo", rig.machine.netdev("lo", rig.pod).link.altnames = {"net1"}; },
+     {"\"net1\"", "already exists"}},
     // Settings.
+    {vf(R"(, "vlan": 100, "trust": "on")"),
+     [](Rig& rig) { // takes the two seconds that a driver may need
+         rig.machine.function("0000:3b:00.0").vfs.at(0).vlan->id = 7;
+         rig.machine.ignores = {"vf 0 vlan", "vf 0 trust"};
+     },
+     {"code 102", "0000:3b:00.2", "vlan 7", "expected vlan 100", "trust off", "trust on", "ignores it"}},
     {vf(R"(, "mtu": 1501)"), nothing, {"mtu: 1501", "1500", "\"eth0\""}},
     {vf(R"(, "guid": "02:00:00:00:00:00:00:42")"), nothing, {"guid", "Ethernet"}},
     {infiniband(R"(, "vlan": 5)"), nothing, {"vlan", "InfiniBand"}},
@@ -233,6 +186,9 @@ const Refusal kRefusals[] = {
      [](Rig& rig) { rig.machine.netdev("eth7").link.flags = 0; },
      {"\"eth7\" is down", "`ip link set eth7 up`"}},
     {macvlan(R"(, "mtu": 1501)"), share, {"mtu: 1501", "1500", "\"eth7\""}},
+    {R"("attach": "macvlan", "master": "inner0", "linkInContainer": true)",
+     nothing,
+     {"\"inner0\"", "not an interface in the pod"}},
     {R"("attach": "macvlan", "master": "ib0")", share, {"\"ib0\"", "InfiniBand", "ipoib"}},
     {R"("attach": "macvlan", "master": "nope")", share, {"\"nope\"", "neither an interface nor an RDMA device"}},
     {R"("attach": "macvlan")", share, {"\"master\"", "no default route"}},
@@ -303,9 +259,12 @@ TEST_CASE("what cannot work is refused with the thing and the fix, and leaves th
         refusal.prepare(rig);
         const std::string before = rig.machine.text();
         const std::size_t records = rig.records().size();
+        rig.machine.changes.clear();
+        const std::string planned = rig.refusal_of_plan();
         const std::string error = rig.add();
         INFO(refusal.members << ": " << error);
         REQUIRE(error != "");
+        CHECK(planned == (rig.machine.changes.empty() ? error : ""));
         for (const std::string& word : refusal.words) {
             INFO(word);
             CHECK(names(error, word));
@@ -314,4 +273,16 @@ TEST_CASE("what cannot work is refused with the thing and the fix, and leaves th
         CHECK(rig.machine.text() == before);
         CHECK(rig.records().size() == records);
     }
+}
+
+TEST_CASE("a full GID table is refused with its fix although nobody can say whose entries they are") {
+    Rig rig(macvlan());
+    share(rig);
+    rig.machine.netdev("eth7").addresses.resize(8, {.prefix = base::IpPrefix::parse("10.8.0.1/24").value()});
+    auto rdma = kernel::Socket::find_rdma(base::Deadline::in(std::chrono::seconds(60)));
+    const auto port = kernel::find_rdma_port(*rdma, rig.machine.netdev("eth7").link);
+    const auto fail = []() -> std::string { throw base::Error("no journal"); };
+    CHECK_THROWS_WITH(attach::require_gid_room({.on_missing_gid = config::OnMissingGid::refuse}, *port, "eth7", 1, fail,
+                                               base::Logger(base::LogLevel::error)),
+                      rdmanet::test::Names("16 of 16", "remove pods") && !Catch::Contains("belong"));
 }

@@ -4,9 +4,9 @@
 
 #include <rdmanet/attach/check_node.hpp>
 #include <rdmanet/attach/preview.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/config/config.hpp>
 
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -16,11 +16,6 @@ namespace {
 using kernel::fake::Function;
 using kernel::fake::Machine;
 using rdmanet::test::concat;
-
-std::string make_directory() {
-    char path[] = "/tmp/rdmanet-rig-XXXXXX";
-    return ::mkdtemp(path);
-}
 
 Function vf_of(const char* pf, unsigned number, const char* netdev, const char* mac) {
     return {.netdev = netdev,
@@ -54,6 +49,8 @@ template <class Act>
 std::string error_of(const Act& act) {
     try {
         act();
+    } catch (const cni::CniError& error) {
+        return concat("code ", error.code(), ": ", error.what());
     } catch (const base::Error& error) {
         return error.what();
     }
@@ -62,16 +59,11 @@ std::string error_of(const Act& act) {
 
 } // namespace
 
-Rig::Rig(std::string its_members) : members(std::move(its_members)), directory(make_directory()) {
+Rig::Rig(std::string its_members) : members(std::move(its_members)) {
     machine = Machine();
     fill(machine);
     pod = machine.add_netns(kPodPath);
     machine.changes.clear();
-}
-
-Rig::~Rig() {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory, ignored);
 }
 
 Node Rig::node() {
@@ -95,15 +87,16 @@ cni::Request Rig::request(cni::Command command) {
     const bool has_result = result && command != cni::Command::add && command != cni::Command::gc;
     const std::string prev = has_result ? cni::format_result(*result, cni::SpecVersion::v1_1_0) : prev_result;
     if (!prev.empty()) text += concat(R"(, "prevResult": )", prev);
-    if (command == cni::Command::gc) text += concat(R"(, "cni.dev/valid-attachments": [)", wanted_by_runtime, "]");
+    if (command == cni::Command::gc && wanted_by_runtime)
+        text += concat(R"(, "cni.dev/valid-attachments": [)", *wanted_by_runtime, "]");
     return cni::parse_request(command, find, text + "}");
 }
 
 std::string Rig::add() {
     return error_of([&] {
         const cni::Request request = this->request(cni::Command::add);
-        result = type == "rdmanet" ? attach::add(request, config::parse_config(request.conf), node())
-                                   : ipam_only::add(request, node());
+        result = is_ipam() ? ipam_only::add(request, node())
+                           : attach::add(request, config::parse_config(request.conf), node());
     });
 }
 
@@ -114,6 +107,7 @@ std::string Rig::del() {
 std::string Rig::check() {
     return error_of([&] {
         const cni::Request request = this->request(cni::Command::check);
+        if (is_ipam()) return ipam_only::check(request, node());
         attach::check(request, config::parse_config(request.conf), node());
     });
 }
@@ -121,12 +115,16 @@ std::string Rig::check() {
 std::string Rig::status() {
     return error_of([&] {
         const cni::Request request = this->request(cni::Command::status);
+        if (is_ipam()) return ipam_only::status(request, node());
         attach::status(request, config::parse_config(request.conf), node());
     });
 }
 
 std::string Rig::gc() {
-    return error_of([&] { attach::collect_garbage(request(cni::Command::gc), node()); });
+    return error_of([&] {
+        const cni::Request request = this->request(cni::Command::gc);
+        is_ipam() ? ipam_only::collect_garbage(request, node()) : attach::collect_garbage(request, node());
+    });
 }
 
 std::string Rig::gc_of_node() {
@@ -135,15 +133,26 @@ std::string Rig::gc_of_node() {
     return failures;
 }
 
-std::vector<std::string> Rig::plan() {
+Preview Rig::preview() {
     const cni::Request request = this->request(cni::Command::add);
-    return preview_add(request, config::parse_config(request.conf), node()).actions;
+    return preview_add(request, config::parse_config(request.conf), node());
+}
+
+std::string Rig::refusal_of_plan() {
+    return error_of([&] { (void)preview(); });
+}
+
+std::string Rig::take_log() {
+    std::string text;
+    for (const std::string& line : std::exchange(log, {})) text += line + "\n";
+    return text;
 }
 
 std::string Rig::check_of_node() {
     std::string text;
     for (const CheckedAttachment& each : check_node(node()))
-        text += concat(to_string(each.agreement), each.reason.empty() ? "" : ": ", each.reason, each.warning);
+        text += concat(to_string(each.agreement), each.reason.empty() ? "" : ": ", each.reason,
+                       each.warning.empty() ? "" : "; ", each.warning);
     return text;
 }
 

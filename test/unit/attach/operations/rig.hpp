@@ -1,9 +1,11 @@
 // Runs operations against a machine in memory (unit/fake_kernel), for one network and one pod.
 #pragma once
 
+#include "support/directory.hpp"
 #include "unit/fake_kernel/machine.hpp"
 
 #include <rdmanet/attach/operations.hpp>
+#include <rdmanet/attach/preview.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/cni/result.hpp>
 
@@ -21,9 +23,6 @@ class Rig {
 public:
     /// `members` of the network configuration.
     explicit Rig(std::string members);
-    Rig(const Rig&) = delete;
-    Rig& operator=(const Rig&) = delete;
-    ~Rig();
 
     kernel::fake::Machine& machine = kernel::fake::machine();
     std::uint64_t pod = 0;
@@ -31,13 +30,13 @@ public:
     std::string network = "net";
     std::string type = "rdmanet"; // else rdmanet is the IPAM plugin of that one
     std::string container = "c1";
-    std::string wanted_by_runtime{}; // attachments: JSON
-    std::string args{};              // CNI_ARGS
-    std::string netns = kPodPath;    // CNI_NETNS
-    std::string plugins = "/opt";    // CNI_PATH
-    std::vector<std::string> log{};  // messages
+    std::optional<std::string> wanted_by_runtime = ""; // attachments, JSON; null: GC has no list
+    std::string args{};                                // CNI_ARGS
+    std::string netns = kPodPath;                      // CNI_NETNS
+    std::string plugins = "/opt";                      // CNI_PATH
+    std::vector<std::string> log{};                    // messages
 
-    /// Each returns the error, or nothing.
+    /// Each returns the error ("code 102: ..."), or nothing.
     std::string add();
     std::string del();
     std::string check();
@@ -45,7 +44,8 @@ public:
     std::string gc(); // of the runtime
     std::string gc_of_node();
 
-    [[nodiscard]] std::vector<std::string> plan();
+    [[nodiscard]] Preview preview();
+    [[nodiscard]] std::string refusal_of_plan();
     /// check_node()'s line about the attachment.
     [[nodiscard]] std::string check_of_node();
     [[nodiscard]] Node node();
@@ -53,10 +53,19 @@ public:
     [[nodiscard]] cni::Request request(cni::Command command);
     /// What the machine was asked to change since the last call.
     [[nodiscard]] std::vector<std::string> take_changes();
+    /// What was logged since the last call, a line each.
+    [[nodiscard]] std::string take_log();
 
     std::optional<cni::Result> result{}; // of the last ADD; CHECK passes it on
     std::string prev_result{};           // of earlier plugins: JSON
-    const std::string directory;
+
+private:
+    [[nodiscard]] bool is_ipam() const { return type != "rdmanet"; }
+
+    const rdmanet::test::Directory state_{"/dev/shm"}; // where no write waits for a disk
+
+public:
+    const std::string& directory = state_.path();
 };
 
 } // namespace rdmanet::attach::test

@@ -1,7 +1,7 @@
 // How each kind of step is recorded. What earlier versions wrote is read, and written again unchanged.
-#include "../../base/temporary_directory.hpp"
 #include "steps/registry.hpp"
 #include "support/concat.hpp"
+#include "support/directory.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/deadline.hpp>
@@ -148,7 +148,7 @@ TEST_CASE("nothing is done by hand for a device that is gone, or for a file of a
     CHECK_THAT(by_hand(R"({"step": "rebind-driver", "device": "ffff:ff:1f.7", "driver": "mlx5_core",
         "guid": "02:00:00:00:00:00:00:02", "nodeGuid": "7"})"),
                Contains("nothing to do") && !Contains("`"));
-    const base::TemporaryDirectory directory;
+    const rdmanet::test::Directory directory;
     const std::string path = directory.file("info");
     const std::string step = concat(R"({"step": "write-device-info", "path": ")", path, "\"}");
     base::write_file_durably(path, R"({"type": "vdpa"})");
