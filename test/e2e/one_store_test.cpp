@@ -106,18 +106,23 @@ TEST_CASE("an address that another store of the cluster gave to a pod of this no
     PluginCall in_pool = machine.call_with("'store':'whereabouts','range':'10.77.4.0/24','cooldown':0", stage.pod);
     in_pool.args += ";IP=10.77.4.9";
     CHECK(addresses(add(in_pool)) == "10.77.4.9/24");
-    // As if the pool were in another cluster, of which this one knows nothing.
-    shell(concat(cluster(), "/delete ippools/", space, "-10.77.4.0-24"));
-    shell(concat(cluster(), "/delete overlappingrangeipreservations/", space, "-10.77.4.9"));
-    shell(concat(cluster(), "/delete /apis/rdmanet.cni/v1alpha1/addressranges/", space, "-10.77.4.0-24"));
-    PluginCall in_block = of(in_pool, "c2");
-    in_block.config = replaced(in_block.config, "whereabouts", "blocks");
+    // As if another cluster had the pool: this one has no such range in the space.
+    const std::string other = own_space();
+    const ClusterMachine there(other + "-a", other);
+    PluginCall in_block = of(there.call_with("'store':'blocks','range':'10.77.4.0/24','cooldown':0", stage.pod), "c2");
     in_block.ifname = "net2";
+    in_block.args = in_pool.args;
+    const auto rename = [](const std::string& from, const std::string& to) {
+        shell(concat("sed -i 's/\"", from, "\"/\"", to,
+                     "\"/' /run/rdmanet/attachments/*.json /run/rdmanet/shared-ranges"));
+    };
+    rename(space, other);
     CHECK_THAT(refusal(in_block),
                Names("store \"blocks\" gives 10.77.4.9, which an attachment of this node has from store "
                      "\"whereabouts\"",
                      "range 10.77.4.0/24"));
     CHECK(shell("ls /run/rdmanet/attachments | wc -l") == "1\n");
+    rename(other, space);
     CHECK(del(in_pool) == "");
     CHECK(addresses(add(in_block)) == "10.77.4.9/24"); // the other ADD has left nothing there
     CHECK(del(in_block) == "");
@@ -131,7 +136,8 @@ TEST_CASE("an ADD that cannot note which pools this node uses says so, and claim
     const ClusterMachine machine(space + "-a", space);
     const Stage stage;
     const PluginCall call = machine.call_with("'store':'whereabouts','range':'10.77.5.0/24','cooldown':0", stage.pod);
-    shell("mkdir -p -m 700 /run/rdmanet/shared-ranges"); // as a full disk would, it takes no line
+    shell(
+        "rm -f /run/rdmanet/shared-ranges && mkdir -p -m 700 /run/rdmanet/shared-ranges"); // as a full disk would, it takes no line
     CHECK_THAT(refusal(call), Names("/run/rdmanet/shared-ranges", "is a directory"));
     CHECK(leases_left("whereabouts", space, "10.77.5.0-24") == "");
     shell("rmdir /run/rdmanet/shared-ranges");

@@ -19,8 +19,8 @@ struct Holder {
     std::string pod_namespace;
     std::string pod_name;
     std::string pod_uid;
-    std::string node_uid;   // of the Node object
-    std::string boot_id;    // of that node, when the pod was attached
+    std::string node_uid; // of the Node object
+    std::string boot_id;  // of that node, when the pod was attached
     std::string node_name;
 
     [[nodiscard]] std::string podref() const { return pod_namespace + '/' + pod_name; }
