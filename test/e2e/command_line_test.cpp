@@ -59,11 +59,7 @@ TEST_CASE("the help of each command has an example", "[protocol]") {
         return run_by_shell(concat("unset CNI_COMMAND; exec \"$0\" ", command, " --help"), {}).out;
     };
     for (const char* command : {"check", "doctor", "doctor explain", "gc", "inventory", "plan", "state", "verify",
-<<<<<<< ours
-                                "ipam check", "ipam reconcile", "ipam release", "ipam rename-node", "ipam show"}) {
-=======
-                                "ipam check", "ipam migrate", "ipam reconcile", "ipam release", "ipam show"}) {
->>>>>>> theirs
+                                "ipam check", "ipam reconcile", "ipam release", "ipam show"}) {
         INFO(command);
         CHECK_THAT(help_of(command), Contains(concat("Example: rdmanet ", command)));
     }

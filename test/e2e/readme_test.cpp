@@ -287,11 +287,7 @@ TEST_CASE("the documented subcommands and options work", "[examples][readme]") {
     std::set<std::string> run;
     std::string help;
     for (const char* command : {"plan", "gc", "state", "check", "doctor", "inventory", "verify", "ipam show",
-<<<<<<< ours
-                                "ipam check", "ipam release", "ipam rename-node", "ipam reconcile"})
-=======
-                                "ipam check", "ipam release", "ipam reconcile", "ipam migrate"})
->>>>>>> theirs
+                                "ipam check", "ipam release", "ipam reconcile"})
         help += shell(concat(binary(), ' ', command, " --help"));
     for (const Markdown& document : documents())
         for (const std::string& span : document.spans) {
