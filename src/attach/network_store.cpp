@@ -89,9 +89,10 @@ ipam::Config settle(const ipam::Config& config, const RecordedRanges& ranges) {
 std::optional<std::string> find_other_record(const RecordedRanges& ranges, const ipam::Config& config) {
     for (const RecordedRange& range : ranges) {
         if (range.store.empty() || range.is_unreadable() || range.store == to_string(config.store.kind)) continue;
-        return fmt::format("AddressRange {} of the cluster has range {} in store {}, and the network names \"{}\": name "
-                           "one store for the range, or use a range of its own",
-                           range.object, range.place.subnet, base::quoted(range.store), config.store.kind);
+        return fmt::format(
+            "AddressRange {} of the cluster has range {} in store {}, and the network names \"{}\": name "
+            "one store for the range, or use a range of its own",
+            range.object, range.place.subnet, base::quoted(range.store), config.store.kind);
     }
     return std::nullopt;
 }
