@@ -24,7 +24,7 @@ LEFT_OUT = re.compile(r"regain|recording_server")
 # Tags of the native end-to-end cases that are likely to find a mutation below a path of src/, so they run first; the
 # longest path that fits counts.
 FIRST = {
-    "attach": "[macvlan],[address],[del],[check],[gc],[again],[status],[state],[reclaim],[liveness],[container]",
+    "attach": "[macvlan],[address],[del],[check],[gc],[again],[status],[state],[liveness],[container]",
     "attach/lookup": "[macvlan],[parent],[address],[status],[plan],[protocol]",
     "attach/preview": "[plan]",
     "attach/steps": "[macvlan],[address],[route],[del],[check],[delegate]",
@@ -34,7 +34,7 @@ FIRST = {
     "config": "[bad-input],[protocol]",
     "doctor": "[doctor]",
     "inventory": "[inventory],[doctor]",
-    "ipam": "[ipam],[address],[ipam-plugin],[reclaim]",
+    "ipam": "[ipam],[address],[ipam-plugin]",
     "json": "[protocol],[bad-input]",
     "kernel": "[macvlan],[address],[route],[liveness],[inventory]",
     "ops": "[state],[ipam],[inventory],[plan]",

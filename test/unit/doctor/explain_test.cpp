@@ -10,6 +10,9 @@
 #include <utility>
 
 namespace rdmanet::doctor {
+
+using test::Has;
+
 namespace {
 
 using test::Has;

@@ -1,7 +1,8 @@
 // A machine in memory behind the headers of module `kernel`, for tests of what stands on that module. The files beside
-// this one define the functions that reach the kernel once more, by what those headers are about. The linker takes these
-// (-z muldefs), and everything that only computes from the library. The machine has links, VFs, RDMA devices, drivers and network namespaces, and behaves in
-// the ways that the steps of attachments depend on. It needs no rights and no kernel feature.
+// this one define the functions that reach the kernel once more, by what those headers are about. The linker takes
+// these (-z muldefs), and everything that only computes from the library. The machine has links, VFs, RDMA devices,
+// drivers and network namespaces, and behaves in the ways that the steps of attachments depend on. It needs
+// no rights and no kernel feature.
 #pragma once
 
 #include <rdmanet/kernel/address.hpp>

@@ -33,6 +33,8 @@ constexpr const char* kStrictPort = R"(, "rdma": {"onInactivePort": "refuse"})";
 constexpr const char* kRequired = R"(, "rdma": {"onMissingGid": "refuse"})";
 constexpr const char* kDelete = "delete the pod";
 
+const std::vector<std::string> kNone; // GCC 12 takes {} for a row of zeros
+
 const Difference kDifferences[] = {
     // The interface.
     {kVf, "", [](Rig& rig) { inside(rig).link.name = "other"; }, {"\"net1\" is gone", kPodPath, kDelete}},
@@ -41,7 +43,7 @@ const Difference kDifferences[] = {
      "",
      [](Rig& rig) { inside(rig).link.hardware_address[5] = 9; },
      {"MAC 02:00:00:00:00:09", "02:00:00:00:00:42"}},
-    {kVf, "", [](Rig& rig) { inside(rig).link.mtu = 1300; }, {}},
+    {kVf, "", [](Rig& rig) { inside(rig).link.mtu = 1300; }, kNone},
     {kVf,
      "",
      [](Rig& rig) { inside(rig).link.parent_device = "0000:3b:00.3"; },
@@ -49,10 +51,9 @@ const Difference kDifferences[] = {
      false},
     {kVf, "", [](Rig& rig) { inside(rig).addresses.clear(); }, {"\"net1\" lacks address 10.9.0.1/24"}},
     {kVf, "", [](Rig& rig) { inside(rig).addresses.front().is_duplicate = true; }, {"10.9.0.1/24", "duplicate"}},
-    {kVf,
-     "",
+    {kVf, "",
      [](Rig& rig) { inside(rig).addresses.push_back({.prefix = base::IpPrefix::parse("10.1.1.1/24").value()}); },
-     {}},
+     kNone},
     {kVf,
      R"(, "ipam": {"type": "rdmanet", "range": "10.9.0.0/24", "routes": [{"dst": "10.7.0.0/16"}]})",
      [](Rig& rig) { rig.machine.spaces.at(rig.pod).routes.clear(); },
@@ -91,8 +92,8 @@ const Difference kDifferences[] = {
      "",
      [](Rig& rig) { vf_settings(rig).link_state = kernel::VfLinkState::disable; },
      {"link_state disable", "link_state auto", "`ip link set eth0 vf 0 state auto`"}},
-    {kVf, "", [](Rig& rig) { vf_settings(rig).vlan.reset(); }, {}},              // drivers need not report it
-    {kVf, "", [](Rig& rig) { rig.machine.netdev("eth0").link.mtu = 1200; }, {}}, // only the next ADD would fail
+    {kVf, "", [](Rig& rig) { vf_settings(rig).vlan.reset(); }, kNone},              // drivers need not report it
+    {kVf, "", [](Rig& rig) { rig.machine.netdev("eth0").link.mtu = 1200; }, kNone}, // only the next ADD would fail
     {kVf,
      "",
      [](Rig& rig) {
@@ -116,7 +117,7 @@ const Difference kDifferences[] = {
      "",
      [](Rig& rig) { vf_settings(rig).mac = base::MacAddress::parse("02:00:00:00:00:43"); },
      {"02:00:00:00:00:43"}},
-    {kSharedVf, "", [](Rig& rig) { vf_settings(rig).mac = inside(rig).link.mac(); }, {}}, // the VF's own
+    {kSharedVf, "", [](Rig& rig) { vf_settings(rig).mac = inside(rig).link.mac(); }, kNone}, // the VF's own
     {kGuid,
      "",
      [](Rig& rig) { inside(rig).link.hardware_address[19] = 0x43; },
@@ -138,7 +139,7 @@ const Difference kDifferences[] = {
      [](Rig& rig) { rig.machine.netdev("eth0_0").link.mtu = 8999; },
      {"\"eth0_0\"", "8999", "9000"},
      false},
-    {kSwitchdevVf, "", [](Rig& rig) { rig.machine.netdev("eth0_0").link.mtu = 9100; }, {}},
+    {kSwitchdevVf, "", [](Rig& rig) { rig.machine.netdev("eth0_0").link.mtu = 9100; }, kNone},
     {kSwitchdevVf,
      "",
      [](Rig& rig) { rig.machine.function("0000:3b:00.0").representors.erase(0); },
@@ -164,10 +165,9 @@ const Difference kDifferences[] = {
                        [](const auto& each) { return each.link.name == "eth7"; });
      },
      {"parent \"eth7\" is gone"}},
-    {kMacvlan,
-     R"(, "rdma": {"maxGids": 4})",
+    {kMacvlan, R"(, "rdma": {"maxGids": 4})",
      [](Rig& rig) { inside(rig).addresses.push_back({.prefix = base::IpPrefix::parse("10.1.1.1/24").value()}); },
-     {}},
+     kNone},
     {kMacvlan,
      R"(, "rdma": {"maxGids": 4})",
      [](Rig& rig) {
@@ -187,7 +187,7 @@ const Difference kDifferences[] = {
      kStrictPort,
      [](Rig& rig) { rig.machine.rdma("mlx5_1").state = kernel::PortState::down; },
      {"\"mlx5_1\"", "not active"}},
-    {kVf, "", [](Rig& rig) { rig.machine.rdma("mlx5_1", rig.pod).state = kernel::PortState::down; }, {}},
+    {kVf, "", [](Rig& rig) { rig.machine.rdma("mlx5_1", rig.pod).state = kernel::PortState::down; }, kNone},
 };
 
 void require_named(const std::string& text, const std::vector<std::string>& words) {

@@ -175,7 +175,7 @@ TEST_CASE("`rdmanet plan` knows what ADD takes back from a dead pod, and what th
     rig.pod = rig.machine.add_netns(kPodPath);
     rig.container = "c2";
     (void)rig.take_log();
-    Preview preview = rig.preview();
+    attach::Preview preview = rig.preview();
     REQUIRE(preview.taken_back.size() == 1);
     CHECK_THAT(preview.taken_back.front(), Names("\"net\"", "\"c1\"", "\"net1\""));
     REQUIRE(preview.ranges.size() == 1);
