@@ -13,8 +13,8 @@
 
 namespace rdmanet::cluster {
 
-/// An annotation of a pool, its mark: the store that gives its addresses. Store "whereabouts" gives nothing from a marked
-/// pool.
+/// An annotation of a pool, its mark: the store that gives its addresses. Store "whereabouts" gives nothing from a
+/// marked pool.
 inline constexpr const char* kStoreOfPool = "rdmanet.cni/store";
 /// The store that it names; empty without one. Earlier versions wrote more behind a dash.
 [[nodiscard]] std::string mark_of_pool(const json::Reader& metadata);

@@ -26,8 +26,8 @@ namespace rdmanet::cluster {
 /// Throws: the request has no answer. The next call finds out.
 [[noreturn]] void not_known(std::string_view what, const std::string& name, std::string_view trouble = {});
 
-/// The cluster has removed what this node knows of a range, or has recorded something else. A block of it that this node
-/// has got is not given from, and goes back.
+/// The cluster has removed what this node knows of a range, or has recorded something else. A block of it that this
+/// node has got is not given from, and goes back.
 class RangeChanged : public ipam::StoreError {
 public:
     using StoreError::StoreError;
