@@ -16,8 +16,6 @@
 //     blocks.sqlite                         leases in blocks of the cluster, and which blocks these are (module ipam)
 //     cluster-*                             what is known of a cluster in this boot (module attach); a cache
 //     clusters.lock                         held while a cluster is asked for what a boot before this one has left
-//     migrate.lock                          held while leases move between stores (module attach)
-//     moved-ranges.json                     ranges whose leases have moved (module attach)
 //     blocks.lock                           held around requests for blocks (module cluster)
 #pragma once
 

@@ -1,4 +1,5 @@
 #include "subnet.hpp"
+#include "unit/ipam/fixture.hpp"
 #include "whereabouts_api.hpp"
 
 #include "unit/ipam/fixture.hpp"
