@@ -10,7 +10,7 @@ set -euo pipefail
 # For building rdmanet, for booting and building the kernel module, and for tests in the guest that read and change
 # the kernel.
 packages=(
-	g++ cmake ninja-build pkg-config libfmt-dev libnl-3-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev catch2
+	g++ cmake ninja-build pkg-config libfmt-dev libnl-3-dev nlohmann-json3-dev libcli11-dev catch2
 	libyaml-cpp-dev libssl-dev libboost-dev libibverbs-dev libnl-route-3-dev libnghttp2-dev
 	qemu-system-x86 linux-image-amd64 linux-headers-amd64 gcc libc6-dev make cpio kmod xz-utils binutils
 	iproute2 rdma-core ibverbs-providers ibverbs-utils perftest rdmacm-utils ethtool iputils-ping strace jq

@@ -2,7 +2,7 @@
 // them would load shared libraries of the same C library, which a node need not have: the linker warns of each. With
 // --wrap=NAME it takes __wrap_NAME in their place (ld(1)).
 //
-// - dlopen(): SQLite's extensions, which nobody enables (sqlite3_enable_load_extension()), and OpenSSL's providers.
+// - dlopen(): OpenSSL's providers.
 // - getaddrinfo(), gethostbyname(): libnl's nl_addr_info(), and OpenSSL's own sockets. Module `http` has a resolver.
 // - getprotobyname(), getprotobynumber(): libnl's nl_str2ip_proto() and nl_ip_proto2str().
 // - _dl_get_origin(): the C library's start (_dl_non_dynamic_init()). It reads the link /proc/self/exe, to find shared

@@ -9,9 +9,6 @@ namespace rdmanet::ipam {
 
 using base::Uint128;
 
-namespace {
-
-/// Sorted, with what touches or overlaps as one.
 std::vector<Interval> merged(std::vector<Interval> intervals) {
     std::sort(intervals.begin(), intervals.end(),
               [](const Interval& a, const Interval& b) { return a.first < b.first; });
@@ -25,8 +22,6 @@ std::vector<Interval> merged(std::vector<Interval> intervals) {
     }
     return merged;
 }
-
-} // namespace
 
 std::vector<Interval> difference(const std::vector<Interval>& from, const std::vector<Interval>& holes) {
     std::vector<Interval> rest;

@@ -91,8 +91,8 @@ reasons() {
 	cat <<'END'
 
 Why goals are missed:
-  ADD : Debian's  The requests to the kernel alone take a sixth of the time of Debian's plugins. A quarter of an ADD goes
-       to SQLite, most of it to read the schema and to compile statements. docs/how-it-works.md has the other parts.
+  ADD : Debian's  The requests to the kernel alone take a sixth of the time of Debian's plugins. docs/how-it-works.md
+       has the other parts.
   VF ADD and DEL : host-device  The same changes in C take half of host-device's time: moving and renaming a net device
        waits for RCU twice, whoever asks.
 END

@@ -50,7 +50,7 @@ std::string journal() {
     for (const auto& entry : fs::recursive_directory_iterator(state_directory())) {
         const std::string name = entry.path();
         const bool is_record = name.ends_with(".json");
-        if (!name.ends_with(".sqlite-journal") && !name.ends_with("lock"))
+        if (!name.ends_with(".tmp") && !name.ends_with("lock"))
             lines.insert(concat(name, is_record ? base::read_file(name, std::size_t{1} << 20U) : "", '\n'));
     }
     std::string all;
@@ -170,9 +170,9 @@ public:
     [[nodiscard]] std::string full_difference() const { return node_->difference(); }
 
 private:
-    /// Reads the leases only if the database was written to, because reading them starts a process.
+    /// Reads the leases only if the file was written to, because reading them starts a process.
     std::string leases() {
-        std::string bytes = base::read_file(state_directory() + "/leases.sqlite", std::size_t{1} << 24U);
+        std::string bytes = base::read_file(state_directory() + "/leases", std::size_t{1} << 24U);
         if (bytes != database_) {
             database_ = std::move(bytes);
             leases_ = shell(concat(binary(), " state --json --state-dir ", state_directory()));

@@ -40,10 +40,10 @@ TEST_CASE("a command completes although its reader has gone", "[protocol]") {
     }
     dying.destroy();
     // `gc` reports on standard error that it rebuilds the lease store before it removes anything.
-    shell("printf x >${RDMANET_STATE_DIR:-/run/rdmanet}/leases.sqlite");
+    shell("printf x >${RDMANET_STATE_DIR:-/run/rdmanet}/leases");
     CHECK(run_by_shell(concat(nobody_reads, "gc >&3 2>&3"), {}).exit_status == 1);
     CHECK_THAT(held(), !Contains("containerID"));
-    shell("rm -f ${RDMANET_STATE_DIR:-/run/rdmanet}/leases.sqlite.corrupt*");
+    shell("rm -f ${RDMANET_STATE_DIR:-/run/rdmanet}/leases.corrupt*");
     CHECK(stage.node.difference() == "");
 }
 

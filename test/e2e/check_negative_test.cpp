@@ -42,11 +42,11 @@ TEST_CASE("CHECK detects every difference, and messages.golden has its words", "
     golden.add(said_after("cd /run/rdmanet/attachments && jq '.phase=\"prepared\"' c1:net1:net.json >../x && "
                           "cp ../x c1* && rm ../x"));
     golden.add(said_after("rm -r /run/rdmanet/attachments"));
-    CHECK(said_after("rm /run/rdmanet/leases.sqlite*") == ""); // the journal has the addresses
+    CHECK(said_after("rm /run/rdmanet/leases") == ""); // the journal has the addresses
     CHECK(said_after("ip -n pod address add 10.31.0.9/24 dev net1") == "");
     golden.add(concat("after DEL: ", check(call, result)));
     result = add(call);
-    forget_leases("/run/rdmanet/leases.sqlite");
+    forget_leases("/run/rdmanet/leases");
     golden.add(check(call, result));
     golden.add(check(with(call, "'mode':'vepa'"), result));
     golden.add(check(of(call, "another"), result));

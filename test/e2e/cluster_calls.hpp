@@ -5,6 +5,7 @@
 #include "cluster_stage.hpp"
 
 #include "support/concat.hpp"
+#include "support/lease_lines.hpp"
 #include "support/patience.hpp"
 #include "support/process.hpp"
 
@@ -50,8 +51,8 @@ inline std::string add_in_time(const PluginCall& call) {
 inline void pay_debts() {
     shell("for record in $(find /run/rdmanet/attachments -name '*.json'); do "
           "jq 'if .leaseStore.unsettledUntil then .leaseStore.unsettledUntil = 1 else . end' $record >/run/changed && "
-          "mv /run/changed $record; done; [ ! -e /run/rdmanet/blocks.sqlite ] || "
-          "sqlite3 /run/rdmanet/blocks.sqlite 'UPDATE blocks SET since = since - 60 WHERE state = 0'"); // claiming
+          "mv /run/changed $record; done");
+    (void)let_a_minute_pass_for_blocks("/run/rdmanet/blocks");
     shell(binary() + " gc");
 }
 

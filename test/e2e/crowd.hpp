@@ -100,14 +100,9 @@ public:
     }
     /// As held(), by the machines' files of leases in blocks.
     [[nodiscard]] static std::string leased_in_blocks() {
-        // An address is a byte for its family, and its own four.
-        return sorted(
-            shell(concat("cd ", kDirectory,
-                         " && for file in */blocks.sqlite; do sqlite3 $file \"SELECT "
-                         "hex(substr(address, -4)), prefix_length, substr(container, 2), ifname FROM leases\"; "
-                         "done | while IFS='|' read -r hex length machine ifname; do echo "
-                         "$((16#${hex:0:2})).$((16#${hex:2:2})).$((16#${hex:4:2})).$((16#${hex:6:2}))/$length "
-                         "$machine $ifname; done")));
+        return sorted(shell(concat("cd ", kDirectory,
+                                   " && cat */blocks | awk -F'\\t' '$1 == \"lease\" "
+                                   "{ print $3 \"/\" $4, substr($7, 2), $8 }'")));
     }
     /// `rdmanet gc` on the machines that have a record: it pays what is owed.
     void collect() {

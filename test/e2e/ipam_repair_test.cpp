@@ -5,6 +5,7 @@
 #include "cluster_stage.hpp"
 
 #include "support/concat.hpp"
+#include "support/lease_lines.hpp"
 #include "support/names.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
@@ -111,7 +112,7 @@ TEST_CASE("ipam check --repair: a block and a lease in it come back", "[cluster]
     CHECK_THAT(made.out, Names("made again: ", "AddressBlock " + block, "0 missing"));
     CHECK_THAT(shell(concat(cluster(), "/get ", all, "/", block)), Names(space, "rdmanet.cni/in-use"));
 
-    shell("sqlite3 /run/rdmanet/blocks.sqlite 'DELETE FROM leases'");
+    forget_leases("/run/rdmanet/blocks");
     CHECK_THAT(check(call, result), Names(addresses(result)));
     const ProcessResult again = repair(places);
     CHECK_THAT(again.out, Names("made again: ", "its lease", "0 missing"));
@@ -133,6 +134,7 @@ TEST_CASE("ipam check --repair: a block and a lease in it come back", "[cluster]
 }
 
 TEST_CASE("ipam check --repair: a lease in the node's own store comes back", "[ipam]") {
+    const std::string kLeases = "/run/rdmanet/leases";
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, "'master':'par0'," + ipam("10.75.3.0/24"));
@@ -141,7 +143,7 @@ TEST_CASE("ipam check --repair: a lease in the node's own store comes back", "[i
     second.ifname = "net2";
     CHECK(addresses(add(second)) == "10.75.3.2/24");
     CHECK(repair().out == "2 leases, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n");
-    shell("sqlite3 /run/rdmanet/leases.sqlite \"DELETE FROM leases WHERE container = 'c1'\"");
+    change_container(kLeases, "c1", "");
     CHECK_THAT(check(call, result), Names("10.75.3.1/24"));
     const ProcessResult made = repair();
     CHECK(made.exit_status == 0);
@@ -149,11 +151,11 @@ TEST_CASE("ipam check --repair: a lease in the node's own store comes back", "[i
     CHECK(check(call, result) == "");
 
     // Its address is another pod's by now, which keeps it.
-    shell("sqlite3 /run/rdmanet/leases.sqlite \"UPDATE leases SET container = 'c9' WHERE container = 'c1'\"");
+    change_container(kLeases, "c1", "c9");
     const ProcessResult refused = repair();
     CHECK(refused.exit_status == 1);
     CHECK_THAT(refused.out, Names("not repaired: 10.75.3.1/24 of ", "c1", "container \"c9\"", "has it by now"));
-    shell("sqlite3 /run/rdmanet/leases.sqlite \"UPDATE leases SET container = 'c1' WHERE container = 'c9'\"");
+    change_container(kLeases, "c9", "c1");
     CHECK(del(call) == "");
     CHECK(del(second) == "");
     CHECK_THAT(repair("--state-dir /run/nothing").out, Names("0 leases"));

@@ -4,6 +4,7 @@
 #include "cluster_stage.hpp"
 
 #include "support/concat.hpp"
+#include "support/lease_lines.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/process.hpp"
@@ -176,7 +177,7 @@ TEST_CASE("of two ADDs of one range with different stores, each sees the other",
                  record));
     CHECK_THAT(refusal(named),
                Names("code 11", "another ADD takes an address of range 10.77.6.0/24 from store \"whereabouts\""));
-    CHECK(shell("sqlite3 /run/rdmanet/leases.sqlite 'SELECT count(*) FROM leases'") == "0\n");
+    CHECK(rows_of("/run/rdmanet/leases", "lease").empty());
     CHECK(del(in_pool) == "");
     CHECK(addresses(add(named)) == "10.77.6.1/24");
     CHECK(del(named) == "");
@@ -194,7 +195,7 @@ TEST_CASE("an attachment whose addresses an earlier version had in etcd ends, an
     shell(concat(R"(jq '.leaseStore = {"kind": "etcd", "kubeconfig": "", "pools": [{"space": "", "subnet": )",
                  R"("10.41.13.1/24"}], "etcd": {"endpoints": ["http://127.0.0.1:1"], "prefix": "/rdmanet"}, )",
                  R"("nodeName": "n", "openClaim": true} | .removalUnfinished = )", is_owed ? "true" : "false", "' ",
-                 record, " >/run/changed && mv /run/changed ", record, " && rm /run/rdmanet/leases.sqlite*"));
+                 record, " >/run/changed && mv /run/changed ", record, " && rm /run/rdmanet/leases"));
     std::ofstream("/run/rdmanet/shared-ranges") << R"({"store":"etcd","space":"","subnet":"10.41.13.0/24"})" << '\n';
     PluginCall another = of(call, "c3");
     another.ifname = "net3";

@@ -90,7 +90,7 @@ std::set<std::string> leases_in_cluster() {
 
 /// Until the server has done what anybody asked of it, and the plugin may be sure of that.
 void let_a_minute_pass() {
-    const bool is_quiet = uses_blocks && !let_a_minute_pass_for_blocks(kState / "blocks.sqlite");
+    const bool is_quiet = uses_blocks && !let_a_minute_pass_for_blocks(kState / "blocks");
     if (!is_quiet)
         wait_until(concat(
             cluster(), "/get /metrics | grep -q '^apiserver_current_inflight_requests{request_kind=\"mutating\"} 0'"));

@@ -104,8 +104,7 @@ void add_state(std::multiset<std::string>& lines) {
     if (!fs::exists(directory)) return;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
         const std::string name = fs::relative(entry.path(), directory);
-        const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal" || name == "blocks.sqlite" ||
-                              name == "blocks.sqlite-journal";
+        const bool database = name == "leases" || name == "blocks";
         const bool lock = name == "lock" || name.ends_with(".lock");
         // Logins and endpoints that answer; nodes, pools and ranges as their clusters know them; pools in a crowd; silence.
         const bool cache = name == "records.index" || name.starts_with("cluster-") || name.starts_with("pool-") ||
@@ -115,7 +114,7 @@ void add_state(std::multiset<std::string>& lines) {
         if (!lock && !database && !cache && !being_written && name != "attachments")
             lines.insert(concat("state: ", name));
     }
-    for (const char* name : {"leases.sqlite", "blocks.sqlite"})
+    for (const char* name : {"leases", "blocks"})
         for (std::string& line : lease_lines(directory / name)) lines.insert(std::move(line));
 }
 

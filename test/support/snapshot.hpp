@@ -13,7 +13,7 @@ enum class Numbers : std::uint8_t { compared, ignored };
 
 /// For the host and every named network namespace: links with all details, addresses, routes, VFs, RDMA devices,
 /// GIDs, and the sysctls that the plugin touches. Also attachment records, leases, stray files of the state
-/// directory, and faults of the lease database. Uses iproute2, SQLite and files, and none of the plugin's own code.
+/// directory, and damage of the files of leases. Uses iproute2 and files, and none of the plugin's own code.
 class Snapshot {
 public:
     [[nodiscard]] static Snapshot take(Numbers numbers = Numbers::compared);

@@ -27,6 +27,8 @@ struct Interval {
 /// Of disjoint intervals. 2^128 does not fit and counts as 2^128 - 1.
 [[nodiscard]] base::Uint128 count_of(const std::vector<Interval>& intervals);
 
+/// Sorted, with what touches or overlaps as one.
+[[nodiscard]] std::vector<Interval> merged(std::vector<Interval> intervals);
 /// `from` without `holes`; both are sorted and disjoint.
 [[nodiscard]] std::vector<Interval> difference(const std::vector<Interval>& from, const std::vector<Interval>& holes);
 

@@ -12,8 +12,8 @@
 //     rdma-names.json                       names of RDMA devices that wait to be restored, see WaitingNames
 //     records.index                         topics of the records, a cache (src/state/record_index.hpp)
 //     rdma-names.json.tmp, records.index.tmp  as above; the next writer takes it
-//     leases.sqlite                         the embedded lease store (module ipam)
-//     blocks.sqlite                         leases in blocks of the cluster, and which blocks these are (module ipam)
+//     leases                                the leases of the node's own store (module ipam)
+//     blocks                                leases in blocks of the cluster, and which blocks these are (module ipam)
 //     cluster-*                             what is known of a cluster in this boot (module attach); a cache
 //     clusters.lock                         held while a cluster is asked for what a boot before this one has left
 //     blocks.lock                           held around requests for blocks (module cluster)

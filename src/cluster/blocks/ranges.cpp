@@ -44,20 +44,19 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
     for (const BlockRange& known : file_.ranges(deadline)) {
         if (known.space != claim.space || !known.subnet.contains(inside)) continue;
         if (!claim.usable.empty() && known.subnet != subnet_of(inside, claim.prefix_length)) break;
-        if (!known.was_moving)
-            require_agreement({.space = known.space,
-                               .subnet = known.subnet,
-                               .store = kInBlocks,
-                               .block_size = known.block_size,
-                               .requestable = known.requestable,
-                               .is_confirmed = true});
+        require_agreement({.space = known.space,
+                           .subnet = known.subnet,
+                           .store = kInBlocks,
+                           .block_size = known.block_size,
+                           .requestable = known.requestable,
+                           .is_confirmed = true});
         if (!follow_kubeconfig(known, deadline))
             throw StoreError(StoreError::Kind::permanent,
                              fmt::format("range {}: this node has blocks of it by kubeconfig {}, and the cluster of {} "
                                          "does not know them: for two clusters, give the networks of one a "
                                          "\"network_name\"; otherwise delete the pods of this range on the node",
                                          known.subnet, known.kubeconfig, options_.kubeconfig));
-        return known.was_moving ? record_range(claim, deadline) : known;
+        return known;
     }
     if (const auto recalled = recall_range(claim, deadline)) return *recalled;
     return record_range(claim, deadline);

@@ -1,15 +1,19 @@
 #include <rdmanet/ipam/store/block_file.hpp>
 
 #include "block_table.hpp"
-#include "lease_file.hpp"
+#include "book_file.hpp"
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <utility>
 
 namespace rdmanet::ipam {
@@ -17,13 +21,6 @@ namespace rdmanet::ipam {
 using Leases = std::vector<Lease>;
 
 namespace {
-
-void read_tables(Database& database) {
-    BlockTable table(database, {}, 0);
-    (void)table.file_id();
-    (void)table.ranges();
-    (void)table.blocks();
-}
 
 /// A number for the directory's entry in its parent, as this process sees it until the next boot. Empty: it can't be
 /// had. The number of the mount tells a container's directory from the node's (statx(2), STATX_MNT_ID: Linux 5.8).
@@ -40,13 +37,14 @@ std::string number_of_place(const std::string& directory) {
                                                 parent.stx_ino, directory.substr(directory.rfind('/') + 1))));
 }
 
-void note_place(Database& database, const std::string& directory) {
-    if (const std::string place = number_of_place(directory); !place.empty())
-        database.run("UPDATE file SET id = id || '-' || ?1", place);
+/// A random name, and that of the place.
+std::string new_file_id(const std::string& directory) {
+    std::array<std::uint64_t, 2> random{};
+    if (::getrandom(random.data(), sizeof random, 0) != sizeof random)
+        throw base::SystemError("get random bytes", errno);
+    const std::string place = number_of_place(directory);
+    return fmt::format("{:016x}{:016x}{}{}", random[0], random[1], place.empty() ? "" : "-", place);
 }
-
-const FileFormat kBlockFormat{
-    .name = "blocks.sqlite", .more_tables = kBlockTables, .read_more_tables = read_tables, .note_place = note_place};
 
 bool is_in_one_of(const std::vector<Block>& blocks, const Lease& lease) {
     return std::any_of(blocks.begin(), blocks.end(), [&](const Block& block) {
@@ -67,41 +65,47 @@ bool BlockFile::are_of_one_place(std::string_view id, std::string_view other) {
     return id.substr(dash) == other.substr(other_dash);
 }
 
-class BlockFile::Impl {
+class BlockFile::Impl : public BookFile {
 public:
-    explicit Impl(Options options)
-        : boot_id_(std::move(options.boot_id)), file_({.state_directory = std::move(options.state_directory),
-                                                       .known_leases = std::move(options.known_leases),
-                                                       .clock = std::move(options.clock)},
-                                                      kBlockFormat) {}
+    explicit Impl(const Options& options)
+        : BookFile({.state_directory = options.state_directory,
+                    .known_leases = options.known_leases,
+                    .clock = options.clock},
+                   "blocks"),
+          options_(options) {}
 
+    /// Runs `act(book, table)`.
     template <class Result, class Act>
-    Result read(const base::Deadline& deadline, Act act) {
-        return file_.read<Result>(deadline, with_table<Act>(act));
+    Result read(Act act) {
+        LeaseBook book = BookFile::read();
+        BlockTable table(book, options_.boot_id, now().boot);
+        return act(book, table);
     }
     template <class Result, class Act>
     Result write(const base::Deadline& deadline, Act act) {
-        return file_.write<Result>(deadline, with_table<Act>(act));
+        return change_rows<Result>(IfAbsent::give_nothing, deadline, act);
     }
     template <class Result, class Act>
     Result make(const base::Deadline& deadline, Act act) {
-        return file_.in_transaction<Result>(Transaction::Mode::write, LeaseFile::IfAbsent::make, deadline,
-                                            with_table<Act>(act));
+        return change_rows<Result>(IfAbsent::make, deadline, act);
     }
 
-    [[nodiscard]] LeaseFile& file() { return file_; }
+    [[nodiscard]] Time now() const { return options_.clock(); }
 
 private:
-    template <class Act>
-    auto with_table(Act& act) {
-        return [this, &act](AddressPool& pool) {
-            BlockTable table(file_.database(), boot_id_, file_.now().boot);
-            return act(pool, table);
-        };
+    template <class Result, class Act>
+    Result change_rows(IfAbsent if_absent, const base::Deadline& deadline, Act act) {
+        return change<Result>(if_absent, deadline, [&](LeaseBook& book) {
+            if (book.file_id.empty()) {
+                book.file_id = new_file_id(options_.state_directory);
+                if (if_absent == IfAbsent::make) book.note_change();
+            }
+            BlockTable table(book, options_.boot_id, now().boot);
+            return act(book, table);
+        });
     }
 
-    std::string boot_id_;
-    LeaseFile file_;
+    Options options_;
 };
 
 namespace {
@@ -118,8 +122,8 @@ BlockFile::~BlockFile() = default;
 
 ReserveOutcome BlockFile::reserve(const Owner& owner, const std::vector<Claim>& claims,
                                   const base::Deadline& deadline) {
-    return impl_->make<ReserveOutcome>(deadline, [&](AddressPool& pool, BlockTable& table) -> ReserveOutcome {
-        const Leases held = pool.leases().find_by_owner(owner.key);
+    return impl_->make<ReserveOutcome>(deadline, [&](LeaseBook& book, BlockTable& table) -> ReserveOutcome {
+        const Leases held = book.find_by_owner(owner.key);
         std::vector<Claim> narrowed = claims;
         for (std::size_t slot = 0; slot < claims.size(); ++slot) {
             if (has_slot(held, slot)) continue;
@@ -131,83 +135,80 @@ ReserveOutcome BlockFile::reserve(const Owner& owner, const std::vector<Claim>& 
                 return Exhausted{slot};
             }
         }
-        return pool.reserve(owner, narrowed);
+        return book.reserve(owner, narrowed);
     });
 }
 
 Leases BlockFile::release(const OwnerKey& key, const base::Deadline& deadline) {
-    return impl_->write<Leases>(deadline, [&](AddressPool& pool, BlockTable& table) {
-        return note(pool.release(pool.leases().find_by_owner(key)), table);
+    return impl_->write<Leases>(deadline, [&](LeaseBook& book, BlockTable& table) {
+        return note(book.release(book.find_by_owner(key)), table);
     });
 }
 
 Leases BlockFile::withdraw(const OwnerKey& key, const Leases& unused, const base::Deadline& deadline) {
-    return impl_->write<Leases>(deadline, [&](AddressPool& pool, BlockTable& table) {
-        return note(pool.release(pool.leases().find_by_owner(key), unused), table);
+    return impl_->write<Leases>(deadline, [&](LeaseBook& book, BlockTable& table) {
+        return note(book.release(book.find_by_owner(key), unused), table);
     });
 }
 
 Leases BlockFile::reclaim(const Leases& leases, const base::Deadline& deadline) {
-    return impl_->write<Leases>(
-        deadline, [&](AddressPool& pool, BlockTable& table) { return note(pool.release(leases), table); });
+    return impl_->write<Leases>(deadline,
+                                [&](LeaseBook& book, BlockTable& table) { return note(book.release(leases), table); });
 }
 
 /// Addresses of a lost block have no heirs: another node may have given them.
 Leases BlockFile::adopt(const Leases& leases, const Owner& heir, const base::Deadline& deadline) {
-    return impl_->write<Leases>(deadline, [&](AddressPool& pool, BlockTable& table) {
+    return impl_->write<Leases>(deadline, [&](LeaseBook& book, BlockTable& table) {
         Leases kept = leases;
         std::erase_if(kept, [lost = table.lost()](const Lease& lease) { return is_in_one_of(lost, lease); });
-        return pool.adopt(kept, heir);
+        return book.adopt(kept, heir);
     });
 }
 
 std::vector<Regained> BlockFile::regain(const Leases& leases, const base::Deadline& deadline) {
     using All = std::vector<Regained>;
-    return impl_->make<All>(deadline, [&](AddressPool& pool, BlockTable& table) {
+    return impl_->make<All>(deadline, [&](LeaseBook& book, BlockTable& table) {
         All all;
         for (const Lease& lease : leases) {
             const bool is_open = table.is_open(lease.space, lease.address.address());
-            all.push_back(is_open ? pool.regain(lease)
+            all.push_back(is_open ? book.regain(lease)
                                   : Regained{.lease = lease, .refused = "it is in no open block of this node"});
         }
         return all;
     });
 }
 
-Leases BlockFile::find(const OwnerKey& key, const base::Deadline& deadline) {
-    return impl_->read<Leases>(deadline,
-                               [&](AddressPool& pool, BlockTable&) { return pool.leases().find_by_owner(key); });
+Leases BlockFile::find(const OwnerKey& key, const base::Deadline& /*deadline*/) {
+    return impl_->read<Leases>([&](LeaseBook& book, BlockTable&) { return book.find_by_owner(key); });
 }
 
-Leases BlockFile::find_predecessors(const Owner& owner, const base::Deadline& deadline) {
-    return impl_->read<Leases>(deadline,
-                               [&](AddressPool& pool, BlockTable&) { return pool.leases().find_by_pod(owner); });
+Leases BlockFile::find_predecessors(const Owner& owner, const base::Deadline& /*deadline*/) {
+    return impl_->read<Leases>([&](LeaseBook& book, BlockTable&) { return book.find_by_pod(owner); });
 }
 
 Leases BlockFile::list(const Claim& claim, const std::optional<base::IpAddress>& after, std::size_t most,
-                       const base::Deadline& deadline) {
-    return impl_->read<Leases>(deadline,
-                               [&](AddressPool& pool, BlockTable&) { return pool.leases().list(claim, after, most); });
+                       const base::Deadline& /*deadline*/) {
+    return impl_->read<Leases>([&](LeaseBook& book, BlockTable&) { return book.list(claim, after, most); });
 }
 
-Leases BlockFile::list_all(const base::Deadline& deadline) {
-    return impl_->read<Leases>(deadline, [&](AddressPool& pool, BlockTable&) { return pool.leases().list_all(); });
+Leases BlockFile::list_all(const base::Deadline& /*deadline*/) {
+    return impl_->read<Leases>([&](LeaseBook& book, BlockTable&) { return book.leases(); });
 }
 
-bool BlockFile::has_free(const Claim& claim, const base::Deadline& deadline) {
-    return impl_->read<bool>(deadline, [&](AddressPool& pool, BlockTable& table) {
+bool BlockFile::has_free(const Claim& claim, const base::Deadline& /*deadline*/) {
+    return impl_->read<bool>([&](LeaseBook& book, BlockTable& table) {
         Claim narrowed = claim;
         narrowed.usable = table.open_part(claim);
-        return pool.has_free(narrowed);
+        return book.has_free(narrowed);
     });
 }
 
-Usage BlockFile::usage(const Claim& claim, const base::Deadline& deadline) {
-    return impl_->read<Usage>(deadline, [&](AddressPool& pool, BlockTable&) { return pool.usage(claim); });
+Usage BlockFile::usage(const Claim& claim, const base::Deadline& /*deadline*/) {
+    return impl_->read<Usage>([&](LeaseBook& book, BlockTable&) { return book.usage(claim); });
 }
 
-std::vector<Rival> BlockFile::find_rivals(const base::Deadline& deadline) {
-    return impl_->read<std::vector<Rival>>(deadline, [&](AddressPool&, BlockTable& table) {
+std::vector<Rival> BlockFile::find_rivals(const base::Deadline& /*deadline*/) {
+    return impl_->read<std::vector<Rival>>([&](LeaseBook&, BlockTable& table) {
         std::vector<Rival> rivals;
         for (const Block& block : table.lost())
             rivals.push_back({.space = block.space, .addresses = block.prefix, .holder = block.holder});
@@ -216,102 +217,92 @@ std::vector<Rival> BlockFile::find_rivals(const base::Deadline& deadline) {
 }
 
 std::string BlockFile::id(const base::Deadline& deadline) {
-    return impl_->make<std::string>(deadline, [](AddressPool&, BlockTable& table) { return table.file_id(); });
+    return impl_->make<std::string>(deadline, [](LeaseBook& book, BlockTable&) { return book.file_id; });
 }
 
-std::vector<BlockRange> BlockFile::ranges(const base::Deadline& deadline) {
-    return impl_->read<std::vector<BlockRange>>(deadline,
-                                                [](AddressPool&, BlockTable& table) { return table.ranges(); });
+std::vector<BlockRange> BlockFile::ranges(const base::Deadline& /*deadline*/) {
+    return impl_->read<std::vector<BlockRange>>([](LeaseBook&, BlockTable& table) { return table.ranges(); });
 }
 
 void BlockFile::put_range(const BlockRange& range, const base::Deadline& deadline) {
-    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.put_range(range), true; });
+    impl_->make<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.put_range(range), true; });
 }
 
 void BlockFile::forget_range(const BlockRange& range, const base::Deadline& deadline) {
-    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.forget_range(range), true; });
+    impl_->write<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.forget_range(range), true; });
 }
 
 bool BlockFile::has_looked(const std::string& kubeconfig, const std::string& node_name,
-                           const base::Deadline& deadline) {
-    return impl_->read<bool>(deadline,
-                             [&](AddressPool&, BlockTable& table) { return table.has_looked(kubeconfig, node_name); });
+                           const base::Deadline& /*deadline*/) {
+    return impl_->read<bool>([&](LeaseBook&, BlockTable& table) { return table.has_looked(kubeconfig, node_name); });
 }
 
 void BlockFile::set_looked(const std::string& kubeconfig, const std::string& node_name,
                            const base::Deadline& deadline) {
-    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) {
+    impl_->write<bool>(deadline, [&](LeaseBook&, BlockTable& table) {
         table.set_looked(kubeconfig, node_name);
         return true;
     });
 }
 
 void BlockFile::set_full(const Claim& claim, const base::Deadline& deadline) {
-    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.set_full(claim), true; });
+    impl_->make<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.set_full(claim), true; });
 }
 
-bool BlockFile::is_full(const Claim& claim, std::chrono::seconds within, const base::Deadline& deadline) {
-    return impl_->read<bool>(deadline,
-                             [&](AddressPool&, BlockTable& table) { return table.is_full(claim, within.count()); });
+bool BlockFile::is_full(const Claim& claim, std::chrono::seconds within, const base::Deadline& /*deadline*/) {
+    return impl_->read<bool>([&](LeaseBook&, BlockTable& table) { return table.is_full(claim, within.count()); });
 }
 
-std::vector<Block> BlockFile::blocks(const base::Deadline& deadline) {
-    return impl_->read<std::vector<Block>>(deadline, [](AddressPool&, BlockTable& table) { return table.blocks(); });
+std::vector<Block> BlockFile::blocks(const base::Deadline& /*deadline*/) {
+    return impl_->read<std::vector<Block>>([](LeaseBook&, BlockTable& table) { return table.blocks(); });
 }
 
 void BlockFile::add(const Block& block, const base::Deadline& deadline) {
-    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.add(block), true; });
+    impl_->make<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.add(block), true; });
 }
 
 void BlockFile::open(const Block& block, const base::Deadline& deadline) {
-    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.open(block), true; });
+    impl_->make<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.open(block), true; });
 }
 
 void BlockFile::set_written(const Block& block, const base::Deadline& deadline) {
-    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.set_written(block), true; });
+    impl_->make<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.set_written(block), true; });
 }
 
 void BlockFile::lose(const Block& block, const std::string& holder, const base::Deadline& deadline) {
-    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.lose(block, holder), true; });
+    impl_->write<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.lose(block, holder), true; });
 }
 
 void BlockFile::remove(const Block& block, const base::Deadline& deadline) {
-    impl_->write<bool>(deadline, [&](AddressPool& pool, BlockTable& table) {
+    impl_->write<bool>(deadline, [&](LeaseBook& book, BlockTable& table) {
         if (!table.remove(block)) return false;
-        pool.forget_resting(block.space, block.prefix);
+        book.forget_resting(block.space, block.prefix);
         return true;
     });
 }
 
 bool BlockFile::close_idle(std::chrono::seconds idle, const base::Deadline& deadline) {
-    return impl_->write<bool>(deadline,
-                              [&](AddressPool&, BlockTable& table) { return table.close_idle(idle.count()); });
+    return impl_->write<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.close_idle(idle.count()); });
 }
 
 void BlockFile::close_empty(const BlockRange& range, const base::Deadline& deadline) {
-    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.close_empty(range), true; });
+    impl_->write<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.close_empty(range), true; });
 }
 
 void BlockFile::close_abandoned(const base::Deadline& deadline) {
-    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.close_abandoned(), true; });
+    impl_->write<bool>(deadline, [&](LeaseBook&, BlockTable& table) { return table.close_abandoned(), true; });
 }
 
 Time BlockFile::now() const {
-    return impl_->file().now();
+    return impl_->now();
 }
 
 std::optional<std::string> BlockFile::repair(const base::Deadline& deadline) {
-    impl_->file().close();
-    return impl_->file().file().repair(deadline);
-}
-
-std::vector<std::string> BlockFile::verify(const base::Deadline& deadline) {
-    return impl_->read<std::vector<std::string>>(
-        deadline, [&](AddressPool&, BlockTable&) { return find_faults(impl_->file().database(), kBlockFormat); });
+    return impl_->repair(deadline);
 }
 
 const std::string& BlockFile::path() const {
-    return impl_->file().file().path();
+    return impl_->path();
 }
 
 } // namespace rdmanet::ipam

@@ -5,7 +5,7 @@
 #include <rdmanet/ipam/block_cut.hpp>
 
 #include <algorithm>
-#include <limits>
+#include <tuple>
 #include <utility>
 
 namespace rdmanet::ipam {
@@ -13,72 +13,30 @@ namespace rdmanet::ipam {
 using base::IpAddress;
 using base::IpPrefix;
 
-const char* const kBlockTables = R"sql(
-CREATE TABLE file(id TEXT NOT NULL) STRICT;
-INSERT INTO file VALUES(lower(hex(randomblob(16))));
-CREATE TABLE ranges(
-  space TEXT NOT NULL, first BLOB NOT NULL, last BLOB NOT NULL, length INTEGER NOT NULL, block_size INTEGER NOT NULL,
-  requestable TEXT NOT NULL, kubeconfig TEXT NOT NULL, node_name TEXT NOT NULL, looked_in TEXT NOT NULL,
-  full_since INTEGER NOT NULL,
-  PRIMARY KEY(space, first)) STRICT, WITHOUT ROWID;
-CREATE TABLE blocks(
-  space TEXT NOT NULL, first BLOB NOT NULL, last BLOB NOT NULL, length INTEGER NOT NULL, range_length INTEGER NOT NULL,
-  state INTEGER NOT NULL, version TEXT NOT NULL, node_uid TEXT NOT NULL, boot_id TEXT NOT NULL, since INTEGER NOT NULL,
-  PRIMARY KEY(space, first, length)) STRICT, WITHOUT ROWID;
-)sql";
-
 namespace {
 
-#define RDMANET_BLOCK_COLUMNS "space, first, length, range_length, state, version, node_uid, boot_id, since"
-#define RDMANET_RANGE_COLUMNS "space, first, length, block_size, requestable, kubeconfig, node_name"
-
-constexpr const char* kSelectBlocks = "SELECT " RDMANET_BLOCK_COLUMNS " FROM blocks ORDER BY space, first, length";
-constexpr const char* kSelectAround =
-    "SELECT " RDMANET_BLOCK_COLUMNS " FROM blocks WHERE space = ?1 AND first <= ?2 AND last >= ?2";
-constexpr const char* kSelectByState =
-    "SELECT " RDMANET_BLOCK_COLUMNS " FROM blocks WHERE state = ?1 ORDER BY space, first, length";
-constexpr const char* kSelectRanges = "SELECT " RDMANET_RANGE_COLUMNS " FROM ranges ORDER BY space, first";
-constexpr const char* kSelectRange =
-    "SELECT " RDMANET_RANGE_COLUMNS " FROM ranges WHERE space = ?1 AND first <= ?2 AND last >= ?2";
-
-#undef RDMANET_BLOCK_COLUMNS
-#undef RDMANET_RANGE_COLUMNS
-
-std::int64_t number_of(BlockState state) {
-    return static_cast<std::int64_t>(state);
-}
-
-std::int64_t length_of(const IpPrefix& prefix) {
-    return std::int64_t{prefix.length()};
-}
-
-IpPrefix prefix_in(Database& database, Query& row, int address_column, int length_column) {
-    const std::int64_t length = row.integer(length_column);
-    const auto prefix = length < 0 || length > 128
-                            ? std::nullopt
-                            : IpPrefix::make(row.address(address_column), static_cast<unsigned>(length));
-    if (!prefix) database.fail_as_damaged("a block has an impossible length");
-    return *prefix;
-}
-
-BlockRange range_in(Database& database, Query& row) {
-    const std::int64_t size = row.integer(3);
-    if (size < 1 || size > kMostBlockSize) database.fail_as_damaged("a range has an impossible block size");
-    return {.space = row.text(0),
-            .subnet = prefix_in(database, row, 1, 2),
-            .block_size = static_cast<unsigned>(size),
-            .requestable = IpPrefix::parse(row.text(4)),
-            .kubeconfig = row.text(5),
-            .node_name = row.text(6)};
-}
-
-constexpr unsigned kClaimBits = 32;
-
-/// Seconds since boot, and in the lower bits which part of the range it is about: another network may use another part.
-std::int64_t full_mark(const Claim& claim, std::int64_t seconds) {
+std::uint64_t hash_of(const Claim& claim) {
     std::string usable;
     for (const Interval& interval : claim.usable) usable += to_text(claim.family, interval) + " ";
-    return (seconds << kClaimBits) | static_cast<std::int64_t>(base::hash64(usable) >> kClaimBits);
+    return base::hash64(usable);
+}
+
+IpAddress first_of(const Claim& claim) {
+    return {claim.family, claim.usable.front().first};
+}
+
+auto place_of(const Block& block) {
+    return std::tuple(std::string_view(block.space), block.prefix.address(), block.prefix.length());
+}
+auto place_of(const RangeRow& row) {
+    return std::tuple(std::string_view(row.range.space), row.range.subnet.network());
+}
+
+template <class Row>
+void insert_in_order(std::vector<Row>& rows, Row row) {
+    const auto at = std::lower_bound(rows.begin(), rows.end(), row,
+                                     [](const Row& a, const Row& b) { return place_of(a) < place_of(b); });
+    rows.insert(at, std::move(row));
 }
 
 /// What is in both. `blocks` is sorted and disjoint, as `usable` is.
@@ -100,220 +58,186 @@ bool BlockRange::is_on_request(const IpPrefix& block) const {
     return subnet.length() == block.length() || (requestable && requestable->contains(block.address()));
 }
 
-std::string BlockTable::file_id() {
-    Query query = database_.query("SELECT id FROM file");
-    if (!query.step()) database_.fail_as_damaged("it has no name");
-    return query.text(0);
-}
-
-std::vector<BlockRange> BlockTable::ranges() {
+std::vector<BlockRange> BlockTable::ranges() const {
     std::vector<BlockRange> ranges;
-    Query query = database_.query(kSelectRanges);
-    while (query.step()) ranges.push_back(range_in(database_, query));
-    for (BlockRange& range : ranges) range.was_moving = was_moving(range);
+    for (const RangeRow& row : book_.ranges) ranges.push_back(row.range);
     return ranges;
 }
 
-/// Of a file that an earlier version has made.
-bool BlockTable::has_held_table() {
-    return database_.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'held'").step();
+RangeRow* BlockTable::find_row(const std::string& space, const IpAddress& address) const {
+    for (RangeRow& row : book_.ranges)
+        if (row.range.space == space && row.range.subnet.contains(address)) return &row;
+    return nullptr;
 }
 
-bool BlockTable::was_moving(const BlockRange& range) {
-    return has_held_table() &&
-           database_
-               .query("SELECT 1 FROM held WHERE space = ?1 AND first BETWEEN ?2 AND ?3", range.space,
-                      AddressKey(range.subnet.network()), AddressKey(range.subnet.last()))
-               .step();
-}
-
-std::optional<BlockRange> BlockTable::find_range(const std::string& space, const IpAddress& address) {
-    Query query = database_.query(kSelectRange, space, AddressKey(address));
-    while (query.step())
-        if (BlockRange range = range_in(database_, query); range.subnet.contains(address)) return range;
-    return std::nullopt;
+std::optional<BlockRange> BlockTable::find_range(const std::string& space, const IpAddress& address) const {
+    const RangeRow* const row = find_row(space, address);
+    return row == nullptr ? std::nullopt : std::optional(row->range);
 }
 
 void BlockTable::put_range(const BlockRange& range) {
-    if (range.block_size == 0) // of another store: the table would be taken for damaged
+    if (range.block_size == 0) // of another store: the file would be taken for damaged
         throw StoreError(StoreError::Kind::permanent,
                          fmt::format("lease store: range {} is not cut into blocks", range.subnet));
-    database_.run(
-        "INSERT INTO ranges(space, first, last, length, block_size, requestable, kubeconfig, node_name, "
-        "looked_in, full_since) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, '', 0) ON CONFLICT(space, first) DO UPDATE SET "
-        "last = ?3, length = ?4, block_size = ?5, requestable = ?6, kubeconfig = ?7, node_name = ?8",
-        range.space, AddressKey(range.subnet.network()), AddressKey(range.subnet.last()), length_of(range.subnet),
-        std::int64_t{range.block_size}, range.requestable ? range.requestable->to_string() : std::string(),
-        range.kubeconfig, range.node_name);
-    if (!range.was_moving && has_held_table())
-        database_.run("DELETE FROM held WHERE space = ?1 AND first BETWEEN ?2 AND ?3", range.space,
-                      AddressKey(range.subnet.network()), AddressKey(range.subnet.last()));
+    book_.note_change();
+    for (RangeRow& row : book_.ranges) {
+        if (row.range.space != range.space || row.range.subnet.network() != range.subnet.network()) continue;
+        row.range = range;
+        return;
+    }
+    insert_in_order(book_.ranges, RangeRow{.range = range});
 }
 
 void BlockTable::forget_range(const BlockRange& range) {
-    database_.run("DELETE FROM ranges WHERE space = ?1 AND first = ?2 AND NOT EXISTS (SELECT 1 FROM blocks WHERE "
-                  "blocks.space = ranges.space AND blocks.first BETWEEN ranges.first AND ranges.last)",
-                  range.space, AddressKey(range.subnet.network()));
+    const bool has_blocks = std::any_of(book_.blocks.begin(), book_.blocks.end(), [&](const Block& block) {
+        return block.space == range.space && range.subnet.contains(block.prefix.address());
+    });
+    if (has_blocks) return;
+    book_.note_change();
+    std::erase_if(book_.ranges, [&](const RangeRow& row) {
+        return row.range.space == range.space && row.range.subnet.network() == range.subnet.network();
+    });
 }
 
-bool BlockTable::has_looked(const std::string& kubeconfig, const std::string& node_name) {
-    Query query = database_.query("SELECT 1 FROM ranges WHERE kubeconfig = ?1 AND node_name = ?2 AND looked_in = ?3",
-                                  kubeconfig, node_name, boot_id_);
-    return query.step();
+bool BlockTable::has_looked(const std::string& kubeconfig, const std::string& node_name) const {
+    return std::any_of(book_.ranges.begin(), book_.ranges.end(), [&](const RangeRow& row) {
+        return row.range.kubeconfig == kubeconfig && row.range.node_name == node_name && row.looked_in == boot_id_;
+    });
 }
 
 void BlockTable::set_looked(const std::string& kubeconfig, const std::string& node_name) {
-    database_.run("UPDATE ranges SET looked_in = ?3 WHERE kubeconfig = ?1 AND node_name = ?2", kubeconfig, node_name,
-                  boot_id_);
+    book_.note_change();
+    for (RangeRow& row : book_.ranges)
+        if (row.range.kubeconfig == kubeconfig && row.range.node_name == node_name) row.looked_in = boot_id_;
 }
 
 void BlockTable::set_full(const Claim& claim) {
-    if (claim.usable.empty()) return;
-    database_.run("UPDATE ranges SET full_since = ?3 WHERE space = ?1 AND first <= ?2 AND last >= ?2", claim.space,
-                  AddressKey({claim.family, claim.usable.front().first}), full_mark(claim, now_));
+    RangeRow* const row = claim.usable.empty() ? nullptr : find_row(claim.space, first_of(claim));
+    if (row == nullptr) return;
+    book_.note_change();
+    row->full_since = now_;
+    row->full_claim = hash_of(claim); // another network may use another part of the range
 }
 
-bool BlockTable::is_full(const Claim& claim, std::int64_t within) {
+bool BlockTable::is_full(const Claim& claim, std::int64_t within) const {
     if (claim.usable.empty()) return true;
-    Query query = database_.query("SELECT full_since FROM ranges WHERE space = ?1 AND first <= ?2 AND last >= ?2",
-                                  claim.space, AddressKey({claim.family, claim.usable.front().first}));
-    if (!query.step() || query.integer(0) == 0) return false;
-    const std::int64_t since = query.integer(0) >> kClaimBits;
-    const std::int64_t passed = now_ - since;
-    return query.integer(0) == full_mark(claim, since) && passed >= 0 && passed < within;
+    const RangeRow* const row = find_row(claim.space, first_of(claim));
+    if (row == nullptr || row->full_since == 0 || row->full_claim != hash_of(claim)) return false;
+    const std::int64_t passed = now_ - row->full_since;
+    return passed >= 0 && passed < within;
 }
 
-Block BlockTable::block_in(Query& row) {
-    const IpPrefix prefix = prefix_in(database_, row, 1, 2);
-    const IpPrefix in_range = prefix_in(database_, row, 1, 3);
-    const std::int64_t state = row.integer(4);
-    if (state < 0 || state > number_of(BlockState::lost)) database_.fail_as_damaged("a block has an impossible state");
-    // The UID of a lost block's node says nothing: its holder's name is there instead.
-    const bool is_lost = state == number_of(BlockState::lost);
-    return {.space = row.text(0),
-            .prefix = prefix,
-            .range = *IpPrefix::make(in_range.network(), in_range.length()),
-            .state = static_cast<BlockState>(state),
-            .version = row.text(5),
-            .node_uid = is_lost ? std::string() : row.text(6),
-            .boot_id = row.text(7),
-            .since = row.integer(8),
-            .holder = is_lost ? row.text(6) : std::string()};
-}
-
-std::vector<Block> BlockTable::blocks() {
-    std::vector<Block> blocks;
-    {
-        Query query = database_.query(kSelectBlocks);
-        while (query.step()) blocks.push_back(block_in(query));
-    }
+std::vector<Block> BlockTable::blocks() const {
+    std::vector<Block> blocks = book_.blocks;
     for (Block& block : blocks) block.leases = count_leases(block);
     return blocks;
 }
 
-std::vector<Block> BlockTable::lost() {
+std::vector<Block> BlockTable::lost() const {
     std::vector<Block> lost;
-    Query query = database_.query(kSelectByState, number_of(BlockState::lost));
-    while (query.step()) lost.push_back(block_in(query));
+    for (const Block& block : book_.blocks)
+        if (block.state == BlockState::lost) lost.push_back(block);
     return lost;
 }
 
-std::uint64_t BlockTable::count_leases(const Block& block) {
-    Query query = database_.query("SELECT count(*) FROM leases WHERE space = ?1 AND address BETWEEN ?2 AND ?3",
-                                  block.space, AddressKey(block.prefix.network()), AddressKey(block.prefix.last()));
-    return query.step() ? static_cast<std::uint64_t>(query.integer(0)) : 0;
+std::uint64_t BlockTable::count_leases(const Block& block) const {
+    return book_
+        .usage({.space = block.space,
+                .family = block.prefix.family(),
+                .usable = {{block.prefix.network().value(), block.prefix.last().value()}}})
+        .leases;
+}
+
+Block* BlockTable::find(const Block& block) const {
+    for (Block& known : book_.blocks)
+        if (place_of(known) == place_of(block)) return &known;
+    return nullptr;
 }
 
 void BlockTable::add(const Block& block) {
-    database_.run("INSERT OR IGNORE INTO blocks(space, first, last, length, range_length, state, version, node_uid, "
-                  "boot_id, since) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                  block.space, AddressKey(block.prefix.network()), AddressKey(block.prefix.last()),
-                  length_of(block.prefix), length_of(block.range), number_of(block.state), block.version,
-                  block.node_uid, block.boot_id, now_);
+    if (find(block) != nullptr) return;
+    book_.note_change();
+    Block added = block;
+    added.since = now_;
+    added.leases = 0;
+    insert_in_order(book_.blocks, std::move(added));
 }
 
 void BlockTable::open(const Block& block) {
     Block opened = block;
-    opened.state = BlockState::open;
     opened.boot_id = boot_id_;
     add(opened);
     set_written(opened);
-    set_state(opened, BlockState::open);
+    set_state(*find(opened), BlockState::open);
 }
 
 void BlockTable::set_written(const Block& block) {
-    database_.run("UPDATE blocks SET version = ?4, node_uid = ?5, boot_id = ?6 "
-                  "WHERE space = ?1 AND first = ?2 AND length = ?3",
-                  block.space, AddressKey(block.prefix.network()), length_of(block.prefix), block.version,
-                  block.node_uid, block.boot_id);
+    Block* const known = find(block);
+    if (known == nullptr) return;
+    book_.note_change();
+    known->version = block.version;
+    known->node_uid = block.node_uid;
+    known->boot_id = block.boot_id;
+    known->holder.clear();
 }
 
-void BlockTable::set_state(const Block& block, BlockState state) {
-    database_.run("UPDATE blocks SET state = ?4, since = ?5 WHERE space = ?1 AND first = ?2 AND length = ?3",
-                  block.space, AddressKey(block.prefix.network()), length_of(block.prefix), number_of(state), now_);
+void BlockTable::set_state(Block& block, BlockState state) {
+    book_.note_change();
+    block.state = state;
+    block.since = now_;
 }
 
 void BlockTable::lose(const Block& block, const std::string& holder) {
-    Block lost = block;
-    lost.node_uid = holder;
-    lost.version.clear();
-    lost.boot_id = boot_id_;
-    set_written(lost);
-    set_state(block, count_leases(block) == 0 ? BlockState::closed : BlockState::lost);
+    Block* const known = find(block);
+    if (known == nullptr) return;
+    known->version.clear();
+    known->node_uid.clear();
+    known->boot_id = boot_id_;
+    const bool is_in_use = count_leases(*known) != 0;
+    known->holder = is_in_use ? holder : "";
+    set_state(*known, is_in_use ? BlockState::lost : BlockState::closed);
 }
 
 bool BlockTable::remove(const Block& block) {
-    return database_.run("DELETE FROM blocks WHERE space = ?1 AND first = ?2 AND length = ?3 AND "
-                         "NOT (state IN (?4, ?6) AND boot_id = ?5)",
-                         block.space, AddressKey(block.prefix.network()), length_of(block.prefix),
-                         number_of(BlockState::open), boot_id_, number_of(BlockState::lost)) != 0;
+    const auto removed = std::erase_if(book_.blocks, [&](const Block& known) {
+        const bool stays =
+            (known.state == BlockState::open || known.state == BlockState::lost) && known.boot_id == boot_id_;
+        return place_of(known) == place_of(block) && !stays;
+    });
+    if (removed != 0) book_.note_change();
+    return removed != 0;
 }
 
-std::vector<Interval> BlockTable::open_part(const Claim& claim) {
+bool BlockTable::gives(const Block& block) const {
+    return block.state == BlockState::open && block.boot_id == boot_id_;
+}
+
+std::vector<Interval> BlockTable::open_part(const Claim& claim) const {
     if (claim.usable.empty()) return {};
+    const auto range = find_range(claim.space, first_of(claim));
+    if (!range) return {};
     std::vector<Interval> open;
-    Query query = database_.query("SELECT first, last FROM blocks WHERE space = ?1 AND state = ?2 AND boot_id = ?3 "
-                                  "AND last >= ?4 AND first <= ?5 ORDER BY first, length",
-                                  claim.space, number_of(BlockState::open), boot_id_,
-                                  AddressKey({claim.family, claim.usable.front().first}),
-                                  AddressKey({claim.family, claim.usable.back().last}));
-    while (query.step()) {
-        const Interval block{query.address(0).value(), query.address(1).value()};
-        // Neighbours become one interval, which is one search however many blocks are full.
-        if (!open.empty() && block.first <= open.back().last) continue; // a block of one, within a part that is not cut
-        if (!open.empty() && open.back().last + 1 == block.first)
-            open.back().last = block.last;
-        else
-            open.push_back(block);
-    }
-    const auto range = find_range(claim.space, {claim.family, claim.usable.front().first});
-    if (!range || was_moving(*range)) return {};
+    for (const Block& block : book_.blocks)
+        if (block.space == claim.space && block.prefix.family() == claim.family && gives(block))
+            open.push_back({block.prefix.network().value(), block.prefix.last().value()});
     const BlockCut cut(range->subnet, range->block_size, range->requestable);
-    return intersection(cut.without_requestable(claim.usable), open);
+    return intersection(cut.without_requestable(claim.usable), merged(std::move(open)));
 }
 
-bool BlockTable::is_open(const std::string& space, const IpAddress& address) {
+bool BlockTable::is_open(const std::string& space, const IpAddress& address) const {
     const auto range = find_range(space, address);
-    if (!range || was_moving(*range)) return false;
+    if (!range) return false;
     const IpPrefix its = BlockCut(range->subnet, range->block_size, range->requestable).block_of(address);
-    Query query =
-        database_.query("SELECT 1 FROM blocks WHERE space = ?1 AND first = ?2 AND length = ?3 AND "
-                        "state = ?4 AND boot_id = ?5",
-                        space, AddressKey(its.network()), length_of(its), number_of(BlockState::open), boot_id_);
-    return query.step();
+    return std::any_of(book_.blocks.begin(), book_.blocks.end(),
+                       [&](const Block& block) { return block.space == space && block.prefix == its && gives(block); });
 }
 
 void BlockTable::note_release(const std::string& space, const IpAddress& address) {
     const auto range = find_range(space, address);
-    database_.run(
-        "UPDATE ranges SET full_since = 0 WHERE space = ?1 AND first <= ?2 AND last >= ?2 AND full_since <> 0", space,
-        AddressKey(address));
-    std::vector<Block> around;
-    {
-        Query query = database_.query(kSelectAround, space, AddressKey(address));
-        while (query.step()) around.push_back(block_in(query));
-    }
-    for (const Block& block : around) {
+    for (RangeRow& row : book_.ranges)
+        if (row.range.space == space && row.range.subnet.contains(address)) row.full_since = 0;
+    for (Block& block : book_.blocks) {
+        if (block.space != space || !block.prefix.contains(address)) continue;
         const bool is_lost = block.state == BlockState::lost;
         if ((block.state != BlockState::open && !is_lost) || count_leases(block) != 0) continue;
         const bool goes = is_lost || (range && range->is_on_request(block.prefix));
@@ -322,23 +246,23 @@ void BlockTable::note_release(const std::string& space, const IpAddress& address
 }
 
 void BlockTable::close_empty(const BlockRange& range) {
-    for (const Block& block : blocks()) {
+    for (Block& block : book_.blocks) {
         const bool is_of_range = block.space == range.space && block.range == range.subnet;
         const bool may_close = block.state == BlockState::open || block.state == BlockState::earlier;
-        if (is_of_range && may_close && block.leases == 0) set_state(block, BlockState::closed);
+        if (is_of_range && may_close && count_leases(block) == 0) set_state(block, BlockState::closed);
     }
 }
 
 void BlockTable::close_abandoned() {
-    for (const Block& block : blocks()) {
-        if (block.state != BlockState::open || block.leases != 0) continue;
+    for (Block& block : book_.blocks) {
+        if (block.state != BlockState::open || count_leases(block) != 0) continue;
         const auto range = find_range(block.space, block.prefix.address());
         if (range && range->is_on_request(block.prefix)) set_state(block, BlockState::closed);
     }
 }
 
 bool BlockTable::close_idle(std::int64_t idle) {
-    std::vector<Block> all = blocks();
+    const std::vector<Block> all = blocks();
     bool has_closed = false;
     for (const Block& block : all) {
         if (block.state == BlockState::closed) has_closed = true;
@@ -356,7 +280,7 @@ bool BlockTable::close_idle(std::int64_t idle) {
                    !(range && range->is_on_request(other.prefix));
         });
         if (is_last_used && !is_on_request && is_of_this_boot && block.state == BlockState::open) continue;
-        set_state(block, BlockState::closed);
+        set_state(*find(block), BlockState::closed);
         has_closed = true;
     }
     return has_closed;

@@ -24,8 +24,8 @@ DirectoryLock::DirectoryLock(const std::string& directory, const base::Deadline&
         if (errno != EWOULDBLOCK && errno != EINTR)
             throw base::SystemError(fmt::format("lock directory {}", quoted(directory)), errno);
         if (deadline.passed())
-            throw base::TimeoutError(fmt::format("waited for the directory of the lease store {}{}", quoted(directory),
-                                                 lock_holder_of(directory)));
+            throw base::TimeoutError(
+                fmt::format("waited for the lease store in {}{}", quoted(directory), lock_holder_of(directory)));
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }

@@ -50,7 +50,7 @@ TEST_CASE_METHOD(Removal, "blocks of an earlier boot go back from a node that us
     auto a = node("a");
     auto b = node("b");
     CHECK(b->store->tidy(soon()));
-    CHECK(!std::filesystem::exists(b->directory->path() + "/blocks.sqlite")); // it has nothing to remember
+    CHECK(!std::filesystem::exists(b->directory->path() + "/blocks")); // it has nothing to remember
     for (const char* range : {"10.0.0.0/24", "10.7.0.0/24", "10.8.0.0/24"})
         CHECK_THAT(a->reserve(range, {claim(range)}), Contains("/24"));
     const std::string before = blocks();

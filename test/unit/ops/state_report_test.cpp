@@ -2,7 +2,7 @@
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/ipam/store/lease_file.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include "support/concat.hpp"
@@ -36,18 +36,18 @@ struct StateDirectory : rdmanet::test::Directory {
 
     void save(const state::AttachmentRecord& record) const { node_at(path()).records().save(record); }
     void lease(const state::AttachmentRecord& record) const {
-        ipam::SqliteStore store({.state_directory = path()});
+        ipam::LeaseFile store({.state_directory = path()});
         ipam::Owner owner{.key = {record.key.network, record.key.container_id, record.key.ifname},
                           .pod_namespace = record.pod.pod_namespace,
                           .pod_name = record.pod.name,
                           .pod_uid = record.pod.uid};
-        (void)store.restore({{.space = "blue",
-                              .slot = 0,
-                              .address = *base::IpPrefix::parse("10.1.2.3/24"),
-                              .owner = owner,
-                              .since = record.created,
-                              .cooldown = std::chrono::seconds(0)}},
-                            base::Deadline::in(std::chrono::seconds(10)));
+        (void)store.regain({{.space = "blue",
+                             .slot = 0,
+                             .address = *base::IpPrefix::parse("10.1.2.3/24"),
+                             .owner = owner,
+                             .since = record.created,
+                             .cooldown = std::chrono::seconds(0)}},
+                           base::Deadline::in(std::chrono::seconds(10)));
     }
 };
 
@@ -200,7 +200,7 @@ TEST_CASE("unreadable parts are reported beside the readable ones") {
     const StateDirectory state;
     state.save(record());
     base::write_file_durably(state.path() + "/attachments/x:y:z.json", "{\"version\": 1");
-    base::write_file_durably(state.path() + "/leases.sqlite", "this is no database, but it is long enough for one");
+    base::write_file_durably(state.path() + "/leases", "these are no leases");
     const ops::StateReport report = state.report();
     CHECK(report.attachments.records.size() == 1);
     CHECK_THAT(ops::to_table(report), Contains("unreadable record " + state.path() + "/attachments/x:y:z.json: ") &&

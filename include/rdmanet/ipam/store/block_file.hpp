@@ -1,9 +1,9 @@
-// The leases of a node in its blocks: one SQLite file, STATE_DIR/blocks.sqlite. It gives addresses only from blocks
+// The leases of a node in its blocks: one small file, STATE_DIR/blocks, like that of LeaseFile. It gives addresses only from blocks
 // that are open, and knows nothing of the cluster, which gives the blocks.
 #pragma once
 
 #include <rdmanet/ipam/store.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/ipam/store/lease_file.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -22,10 +22,6 @@ struct BlockRange {
     base::IpPrefix subnet;
     unsigned block_size = 16;
     std::optional<base::IpPrefix> requestable; // never cut: each address is a block of one
-
-    /// An earlier version, which wrote the file, has noted that another store has addresses of the range: none is given
-    /// until the range is put again.
-    bool was_moving = false;
 
     // How this node reaches the cluster, for the calls that have no configuration.
     std::string kubeconfig;
@@ -68,7 +64,7 @@ public:
     struct Options {
         std::string state_directory;
         std::string boot_id;
-        /// As SqliteStore's: for a file made new.
+        /// As LeaseFile's: for a file made new.
         std::function<std::vector<Lease>()> known_leases;
         std::function<Time()> clock = system_time;
     };
@@ -145,10 +141,9 @@ public:
     void close_abandoned(const base::Deadline& deadline);
 
     [[nodiscard]] Time now() const;
-    /// As SqliteStore's.
+    /// As LeaseFile's.
     std::optional<std::string> repair(const base::Deadline& deadline);
-    [[nodiscard]] std::vector<std::string> verify(const base::Deadline& deadline);
-    /// STATE_DIR/blocks.sqlite
+    /// STATE_DIR/blocks
     [[nodiscard]] const std::string& path() const;
 
 private:

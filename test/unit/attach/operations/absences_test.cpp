@@ -35,7 +35,7 @@ void remove_from_pod(Rig& rig) {
 const Disturbance kAlways[] = {
     {"nothing", [](Rig&) {}},
     {"two earlier DELs", [](Rig& rig) { CHECK((rig.del() + rig.del()).empty()); }},
-    {"no lease database", [](Rig& rig) { fs::remove(rig.directory + "/leases.sqlite"); }},
+    {"no file of leases", [](Rig& rig) { fs::remove(rig.directory + "/leases"); }},
     {"no CNI_NETNS", [](Rig& rig) { rig.netns.clear(); }},
     {"no namespace", [](Rig& rig) { rig.machine.end_netns(rig.pod); }},
     {"no namespace and no CNI_NETNS", [](Rig& rig) { rig.machine.end_netns(rig.pod), rig.netns.clear(); }},
@@ -52,7 +52,7 @@ const Disturbance kOfChildren[] = {
     {"no state directory", [](Rig& rig) { fs::remove_all(rig.directory); }},
     {"no record and no result", [](Rig& rig) { fs::remove_all(rig.directory + "/attachments"), rig.result.reset(); }},
     {"no record and no leases",
-     [](Rig& rig) { fs::remove_all(rig.directory + "/attachments"), fs::remove(rig.directory + "/leases.sqlite"); }},
+     [](Rig& rig) { fs::remove_all(rig.directory + "/attachments"), fs::remove(rig.directory + "/leases"); }},
     {"somebody removed the link", remove_from_pod},
     {"another master", [](Rig& rig) { edit(rig, "\"eth7\"", "\"elsewhere0\""); }},
     {"another mode", [](Rig& rig) { edit(rig, "\"attach\"", R"("mode": "vepa", "attach")"); }},
@@ -156,7 +156,7 @@ TEST_CASE("DEL and GC end an attachment whose record or lease database is trunca
                     const std::string before = rig.machine.text();
                     REQUIRE(rig.add() == "");
                     const std::string record = fs::directory_iterator(rig.directory + "/attachments")->path();
-                    const std::string file = is_record ? record : rig.directory + "/leases.sqlite";
+                    const std::string file = is_record ? record : rig.directory + "/leases";
                     is_whole = fs::file_size(file) <= length;
                     if (!is_whole) fs::resize_file(file, length);
                     if (by_gc) rig.machine.end_netns(rig.pod);

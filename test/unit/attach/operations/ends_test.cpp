@@ -336,7 +336,7 @@ TEST_CASE("no address is given twice after the lease store was lost") {
     Rig rig(kMacvlan.members + kIpam);
     share(rig);
     REQUIRE(rig.add() == "");
-    std::filesystem::remove(rig.directory + "/leases.sqlite");
+    std::filesystem::remove(rig.directory + "/leases");
     rig.machine.add_netns("/run/netns/other");
     rig.netns = "/run/netns/other", rig.container = "c2";
     REQUIRE(rig.add() == "");
@@ -455,12 +455,12 @@ TEST_CASE("a dry run leaves a damaged lease store as it is, and reads the journa
     Rig rig(kParent + std::string(kIpam));
     REQUIRE(rig.add() == "");
     rig.machine.end_netns(rig.pod);
-    const std::string file = rig.directory + "/leases.sqlite";
+    const std::string file = rig.directory + "/leases";
     base::write_file_durably(file, "rubbish");
     const Collected collected = collect_dead(rig.node(), DryRun::yes);
     REQUIRE(collected.removed.size() == 1);
     CHECK_THAT(collected.removed.front(), Names("\"c1\""));
-    CHECK_THAT(rig.take_log(), Names("leases.sqlite", "dry run"));
+    CHECK_THAT(rig.take_log(), Names("leases", "dry run"));
     CHECK(base::read_file(file, 100) == "rubbish");
     CHECK(rig.records().size() == 1);
 }

@@ -1,4 +1,6 @@
-// The embedded store: this node's leases in one SQLite file, STATE_DIR/leases.sqlite, which exists for one boot.
+// The node's own store: its leases in one small file, STATE_DIR/leases, which exists for one boot. It is read and written
+// as a whole: a temporary file, then rename(2). So whoever reads needs no lock, and a writer that is killed has changed
+// nothing.
 #pragma once
 
 #include <rdmanet/ipam/errors.hpp>
@@ -20,7 +22,7 @@ struct Time {
 /// CLOCK_BOOTTIME and CLOCK_REALTIME.
 [[nodiscard]] Time system_time();
 
-class SqliteStore final : public Store {
+class LeaseFile final : public Store {
 public:
     struct Options {
         std::string state_directory;
@@ -30,10 +32,10 @@ public:
         std::function<Time()> clock = system_time;
     };
 
-    /// Touches nothing: the file is opened at the first call and made by the first reserve() or restore(). Before that
-    /// what only reads finds the known leases, and every other call nothing, unless it comes after one that reads.
-    explicit SqliteStore(Options options);
-    ~SqliteStore() override;
+    /// Touches nothing: the file is made by the first reserve() or regain(). Before that what only reads finds
+    /// the known leases, and every other call nothing, unless it comes after one that reads.
+    explicit LeaseFile(Options options);
+    ~LeaseFile() override;
 
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
                                          const base::Deadline& deadline) override;
@@ -55,17 +57,11 @@ public:
     [[nodiscard]] bool has_free(const Claim& claim, const base::Deadline& deadline) override;
     [[nodiscard]] Usage usage(const Claim& claim, const base::Deadline& deadline) override;
 
-    /// Adds leases whose address and slot are free, in one transaction; returns how many.
-    std::size_t restore(const std::vector<Lease>& leases, const base::Deadline& deadline);
-
     /// Moves a damaged file aside and puts one with the known leases in its place, so that no other process sees the
     /// gap. Returns the path of what was moved; nullopt if the store is absent or sound.
     std::optional<std::string> repair(const base::Deadline& deadline);
 
-    /// What is inconsistent in the file, one sentence each. Reads everything.
-    [[nodiscard]] std::vector<std::string> verify(const base::Deadline& deadline);
-
-    /// STATE_DIR/leases.sqlite
+    /// STATE_DIR/leases
     [[nodiscard]] const std::string& path() const;
 
 private:
