@@ -56,9 +56,8 @@ bool NodeBlocks::look_for_earlier(const Deadline& deadline, const BlocksStore::F
         }
         const auto recorded = api_.find_range(object_name(object.space, object.range), deadline);
         const bool is_of_blocks = recorded && gives_from_blocks(*recorded);
-        if (!is_of_blocks && has_lease_in(object, leases)) {
-            has_seen_all = false; // it goes back after its last lease
-        } else if (recorded && !recorded->is_confirmed) {
+        const bool goes_back_later = !is_of_blocks && has_lease_in(object, leases); // after its last lease
+        if (goes_back_later || (recorded && !recorded->is_confirmed)) {
             has_seen_all = false;
         } else if (is_of_blocks) {
             (void)put_range(*recorded, deadline);

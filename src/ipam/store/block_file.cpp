@@ -117,7 +117,7 @@ Leases note(Leases released, BlockTable& table) {
 
 } // namespace
 
-BlockFile::BlockFile(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+BlockFile::BlockFile(const Options& options) : impl_(std::make_unique<Impl>(options)) {}
 BlockFile::~BlockFile() = default;
 
 ReserveOutcome BlockFile::reserve(const Owner& owner, const std::vector<Claim>& claims,

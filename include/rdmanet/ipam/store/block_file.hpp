@@ -1,5 +1,5 @@
-// The leases of a node in its blocks: one small file, STATE_DIR/blocks, like that of LeaseFile. It gives addresses only from blocks
-// that are open, and knows nothing of the cluster, which gives the blocks.
+// The leases of a node in its blocks: one small file, STATE_DIR/blocks, like that of LeaseFile. It gives addresses
+// only from blocks that are open, and knows nothing of the cluster, which gives the blocks.
 #pragma once
 
 #include <rdmanet/ipam/store.hpp>
@@ -72,7 +72,7 @@ public:
     /// Whether files of these names were made as the same entry of the same directory: one of them is gone.
     [[nodiscard]] static bool are_of_one_place(std::string_view id, std::string_view other);
 
-    explicit BlockFile(Options options);
+    explicit BlockFile(const Options& options);
     ~BlockFile() override;
 
     /// `Exhausted` also means that no open block has the wanted address.

@@ -1,6 +1,6 @@
-// The node's own store: its leases in one small file, STATE_DIR/leases, which exists for one boot. It is read and written
-// as a whole: a temporary file, then rename(2). So whoever reads needs no lock, and a writer that is killed has changed
-// nothing.
+// The node's own store: its leases in one small file, STATE_DIR/leases, which exists for one boot. It is read and
+// written as a whole: a temporary file, then rename(2). So whoever reads needs no lock, and a writer that is killed
+// has changed nothing.
 #pragma once
 
 #include <rdmanet/ipam/errors.hpp>
