@@ -90,9 +90,7 @@ std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, con
     const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
     const auto* own = std::get_if<ipam::Config>(&ipam);
     if (own == nullptr) return std::nullopt;
-    auto where = lease_store_of(remembered_store(*own, node));
-    if (where) where->are_pools_guessed = true;
-    return where;
+    return lease_store_of(remembered_store(*own, node));
 } catch (const base::Error&) {
     return std::nullopt;
 }
@@ -130,7 +128,6 @@ void add_pools(const std::vector<state::LeasePool>& pools, state::LeaseStore& in
 void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
     for (const state::LeasePool& pool : earlier.pools)
         if (std::find(into.pools.begin(), into.pools.end(), pool) == into.pools.end()) into.pools.push_back(pool);
-    into.are_pools_guessed = earlier.are_pools_guessed;
     if (!earlier.name_space.empty()) into.name_space = earlier.name_space;
     into.unsettled_until = earlier.unsettled_until;
     into.has_open_claim = earlier.has_open_claim;
@@ -203,8 +200,7 @@ void SharedLeases::open_whereabouts(Adding adding) {
                    .known_owner = [this](const std::string& container_id,
                                          const std::string& ifname) { return known_owner(container_id, ifname); },
                    .warn = [this](const std::string& text) { node_.log.warn(text); },
-                   .state_directory = node_.state_directory,
-                   .are_places_guessed = where_.are_pools_guessed});
+                   .state_directory = node_.state_directory});
     whereabouts_ = store.get();
     store_ = std::move(store);
 }

@@ -46,7 +46,7 @@ struct WriteOutcome {
     std::string uid{};
     bool is_going = false;              // somebody has deleted the object, and its finalizer still keeps it
     std::optional<std::int64_t> date{}; // the server's clock
-    std::string trouble{};              // why the outcome is not known
+    std::string trouble{};              // what the server said, or why the outcome is not known
 };
 
 } // namespace rdmanet::cluster

@@ -61,4 +61,13 @@ std::string reservation_name(const std::string& space, const base::IpAddress& ad
     return with_network(space, normalised(address.to_string()));
 }
 
+std::optional<base::IpAddress> address_of_reservation(const std::string& space, const std::string& name) {
+    const std::string before = with_network(space, "");
+    if (!name.starts_with(before)) return std::nullopt;
+    std::string text = name.substr(before.size());
+    if (const auto v4 = base::IpAddress::parse(text)) return v4;
+    std::replace(text.begin(), text.end(), '-', ':');
+    return base::IpAddress::parse(text);
+}
+
 } // namespace rdmanet::cluster

@@ -1,8 +1,6 @@
 #include "whereabouts_api.hpp"
 
 #include "blocks/objects.hpp"
-#include "conditional.hpp"
-#include "listing.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -13,8 +11,6 @@
 
 namespace rdmanet::cluster {
 namespace {
-
-using kube::Refusal;
 
 constexpr std::string_view kVersion = "whereabouts.cni.cncf.io/v1alpha1";
 constexpr std::string_view kContainer = "rdmanet.cni/container-id";
@@ -37,16 +33,13 @@ std::string record_text(const ipam::Owner& owner) {
 /// The patch of a pool. The object goes on without managedFields: nobody applies pools, and with many records the
 /// server needs more time for these than for all the rest. Without them it does not make them again
 /// (structured-merge-diff, managedfields, skipNonAppliedManager).
-std::string of_pool(Changes& changes) {
-    return changes.set("/metadata/managedFields", "[{}]").to_text();
+Changes of_pool(Changes changes) {
+    changes.set("/metadata/managedFields", "[{}]");
+    return changes;
 }
 
 std::string path_to(std::string_view key) {
     return fmt::format("/spec/allocations/{}", key);
-}
-
-std::string quoted_text(std::string_view text) {
-    return json::Writer().value(text).to_text();
 }
 
 /// JSON pointer (RFC 6901): "~1" is a slash.
@@ -73,6 +66,15 @@ void write_annotations(json::Writer& writer, const Place& place, const base::IpA
 
 void write_reservation_spec(json::Writer& writer, std::string_view podref, std::string_view ifname) {
     writer.begin_object().member("podref", podref).member("ifname", ifname).end_object();
+}
+
+/// The pool is the object that was read, and no other store has marked it. A member that is absent is null for a
+/// test, but what should have the member must be there (evanphx/json-patch, which the server uses).
+Changes unmarked(const Pool& pool) {
+    Changes changes;
+    changes.test("/metadata/uid", quoted_json(pool.uid));
+    changes.test(pool.has_annotations ? annotation_path(kStoreOfPool) : "/metadata/annotations", "null");
+    return changes;
 }
 
 } // namespace
@@ -108,58 +110,20 @@ std::string WhereaboutsApi::path_of(Kind kind, const std::string& name) const {
                        name);
 }
 
-void WhereaboutsApi::refuse(const kube::Refused& refused) const {
-    using ipam::StoreError;
-    std::string fix;
-    if (refused.why == Refusal::not_found)
-        fix = fmt::format(": install whereabouts' CustomResourceDefinitions, and check that namespace {} exists",
-                          base::quoted(name_space_));
-    if (refused.why == Refusal::forbidden)
-        fix = fmt::format(": grant that right to the user of the kubeconfig{}{}",
-                          api_.access().user.empty() ? "" : ", ", api_.access().user);
-    if (refused.why == Refusal::unauthorized) fix = ": renew the token or certificate in the kubeconfig";
-    if (refused.why == Refusal::too_large) fix = ": the pool is full; use several smaller ranges, or store \"blocks\"";
-    throw StoreError(refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent,
-                     fmt::format("lease store: {}{}", refused.message, fix));
-}
+WhereaboutsApi::WhereaboutsApi(kube::Api& api, std::string name_space, ThisNode node)
+    : requests_(api, fmt::format("install whereabouts' CustomResourceDefinitions, and check that namespace {} exists",
+                                 base::quoted(name_space))),
+      name_space_(std::move(name_space)), node_(std::move(node)) {}
 
-std::optional<kube::Object> WhereaboutsApi::find(Kind kind, const std::string& name, const base::Deadline& deadline) {
-    try {
-        kube::Outcome outcome = api_.get(path_of(kind, name), deadline);
-        if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(*object);
-        const auto& refused = std::get<kube::Refused>(outcome);
-        if (refused.why == Refusal::not_found) return std::nullopt;
-        refuse(refused);
-    } catch (const http::TransportError& error) {
-        throw ipam::StoreError(ipam::StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
-    }
-}
-
-template <class Ask>
-Written WhereaboutsApi::write(Ask ask, std::initializer_list<Refusal> means_no) {
-    try {
-        const kube::Outcome outcome = ask();
-        const auto* refused = std::get_if<kube::Refused>(&outcome);
-        if (refused == nullptr) return Written::yes;
-        last_refusal_ = refused->message;
-        if (std::find(means_no.begin(), means_no.end(), refused->why) != means_no.end()) return Written::no;
-        if (refused->may_have_been_done) {
-            last_unknown_ = refused->message;
-            return Written::unknown;
-        }
-        refuse(*refused);
-    } catch (const http::TransportError& error) {
-        if (error.may_have_been_done()) {
-            last_unknown_ = error.what();
-            return Written::unknown;
-        }
-        throw ipam::StoreError(ipam::StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
-    }
+Written WhereaboutsApi::became(const WriteOutcome& outcome) {
+    if (outcome.done == Written::no) last_refusal_ = outcome.trouble;
+    if (outcome.done == Written::unknown) last_unknown_ = outcome.trouble;
+    return outcome.done;
 }
 
 std::optional<Pool> WhereaboutsApi::find_pool(const Place& place, const base::Deadline& deadline) {
     const std::string name = pool_name(place);
-    const auto object = find(Kind::pool, name, deadline);
+    const auto object = requests_.find(path_of(Kind::pool, name), deadline);
     if (!object) return std::nullopt;
     try {
         Pool pool = parse_pool(object->content.root(), object->size, place.subnet);
@@ -185,27 +149,27 @@ Pool WhereaboutsApi::get_pool(const Place& place, const base::Deadline& deadline
                 ipam::StoreError::Kind::temporary,
                 fmt::format("lease store: IPPool {}/{} was made and is gone each time: find out who deletes it",
                             name_space_, name));
-        (void)write([&] { return api_.create(path_of(Kind::pool), empty_pool_text(place, {}), deadline); },
-                    {Refusal::already_exists}); // whatever became of it, the next look says
+        // Whatever became of it, the next look says.
+        (void)requests_.create(path_of(Kind::pool), empty_pool_text(place, {}), deadline);
     }
 }
 
-Written WhereaboutsApi::patch_pool(const std::string& pool, std::string operations, const base::Deadline& deadline) {
-    return write([&] { return api_.patch(path_of(Kind::pool, pool), std::move(operations), deadline); },
-                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
+Written WhereaboutsApi::patch_pool(const std::string& pool, Changes changes, const base::Deadline& deadline) {
+    return became(requests_.patch(path_of(Kind::pool, pool), of_pool(std::move(changes)), deadline));
 }
 
 Written WhereaboutsApi::take(const Place& place, const Pool& pool, const std::string& key, const ipam::Owner& owner,
                              const base::Deadline& deadline) {
-    // A member that is absent is null for a test, but what should have the member must be there (evanphx/json-patch,
-    // which the server uses).
+    return patch_pool(pool_name(place), unmarked(pool).test(path_to(key), "null").set(path_to(key), record_text(owner)),
+                      deadline);
+}
+
+Written WhereaboutsApi::move(const Place& place, const Pool& pool, const std::string& from, const std::string& to,
+                             const ipam::Owner& owner, const base::Deadline& deadline) {
+    const std::string text = record_text(owner);
     return patch_pool(
         pool_name(place),
-        of_pool(Changes()
-                    .test("/metadata/uid", quoted_text(pool.uid))
-                    .test(pool.has_annotations ? annotation_path(kStoreOfPool) : "/metadata/annotations", "null")
-                    .test(path_to(key), "null")
-                    .set(path_to(key), record_text(owner))),
+        unmarked(pool).test(path_to(from), text).test(path_to(to), "null").remove(path_to(from)).set(path_to(to), text),
         deadline);
 }
 
@@ -215,19 +179,18 @@ Written WhereaboutsApi::give_back(const Place& place, const PoolRecord& record, 
 
 Written WhereaboutsApi::give_back(const std::string& pool, const std::string& key, const std::string& text,
                                   const base::Deadline& deadline) {
-    return patch_pool(pool, of_pool(Changes().test(path_to(key), text).remove(path_to(key))), deadline);
+    return patch_pool(pool, Changes().test(path_to(key), text).remove(path_to(key)), deadline);
 }
 
 Written WhereaboutsApi::hand_over(const Place& place, const PoolRecord& record, const ipam::Owner& heir,
                                   const base::Deadline& deadline) {
-    return patch_pool(
-        pool_name(place),
-        of_pool(Changes().test(path_to(record.key), record.text).set(path_to(record.key), record_text(heir))),
-        deadline);
+    return patch_pool(pool_name(place),
+                      Changes().test(path_to(record.key), record.text).set(path_to(record.key), record_text(heir)),
+                      deadline);
 }
 
 std::optional<Reservation> WhereaboutsApi::find_reservation(const std::string& name, const base::Deadline& deadline) {
-    const auto object = find(Kind::reservation, name, deadline);
+    const auto object = requests_.find(path_of(Kind::reservation, name), deadline);
     if (!object) return std::nullopt;
     try {
         return parse_reservation(object->content.root());
@@ -238,14 +201,32 @@ std::optional<Reservation> WhereaboutsApi::find_reservation(const std::string& n
     }
 }
 
-std::vector<std::pair<std::string, Reservation>> WhereaboutsApi::list_reservations(const std::string& node_label,
-                                                                                   const base::Deadline& deadline) {
-    auto listed = list_parsed(
-        api_, {.path = fmt::format("{}?labelSelector=rdmanet.cni%2Fnode%3D{}", path_of(Kind::reservation), node_label)},
-        deadline, [](const json::Reader& object) {
-            return std::pair(object.at("metadata").at("name").string(), parse_reservation(object));
+std::vector<std::pair<std::string, Reservation>> WhereaboutsApi::recall_reservations(const std::string& node_label,
+                                                                                     const base::Deadline& deadline) {
+    using Named = std::pair<std::string, Reservation>;
+    return requests_
+        .list_if_served<Named>({.path = from(fmt::format("{}?labelSelector=rdmanet.cni%2Fnode%3D{}",
+                                                         path_of(Kind::reservation), percent_encoded(node_label)),
+                                             From::memory)},
+                               deadline,
+                               [](const json::Reader& object) {
+                                   return std::optional(
+                                       Named(object.at("metadata").at("name").string(), parse_reservation(object)));
+                               })
+        .value_or(std::vector<Named>());
+}
+
+std::map<std::string, std::string> WhereaboutsApi::recall_reserved(const base::Deadline& deadline) {
+    using Named = std::pair<std::string, std::string>;
+    const auto all = requests_.list<Named>(
+        {.path = from(path_of(Kind::reservation), From::memory), .shape = kube::Shape::metadata}, deadline,
+        [](const json::Reader& object) {
+            const json::Reader metadata = object.at("metadata");
+            const auto annotations = metadata.find("annotations");
+            return std::optional(Named(metadata.at("name").string(),
+                                       annotations ? text_or_empty(*annotations, kContainer) : std::string()));
         });
-    return listed ? *std::move(listed) : std::vector<std::pair<std::string, Reservation>>{};
+    return {all.begin(), all.end()};
 }
 
 Written WhereaboutsApi::reserve(const Place& place, const base::IpAddress& address, const ipam::Owner& owner,
@@ -260,8 +241,7 @@ Written WhereaboutsApi::reserve(const Place& place, const base::IpAddress& addre
     object.end_object().key("spec");
     write_reservation_spec(object, podref_of(owner), owner.key.ifname);
     object.end_object();
-    return write([&] { return api_.create(path_of(Kind::reservation), object.to_text(), deadline); },
-                 {Refusal::already_exists});
+    return became(requests_.create(path_of(Kind::reservation), object.to_text(), deadline));
 }
 
 Written WhereaboutsApi::reserve(const std::string& name, const std::string& podref, const std::string& ifname,
@@ -272,32 +252,26 @@ Written WhereaboutsApi::reserve(const std::string& name, const std::string& podr
     object.key("spec");
     write_reservation_spec(object, podref, ifname);
     object.end_object();
-    return write([&] { return api_.create(path_of(Kind::reservation), object.to_text(), deadline); },
-                 {Refusal::already_exists});
+    return became(requests_.create(path_of(Kind::reservation), object.to_text(), deadline));
 }
 
 Written WhereaboutsApi::unreserve(const std::string& name, const Reservation& reservation,
                                   const base::Deadline& deadline) {
-    return write(
-        [&] {
-            return api_.remove(path_of(Kind::reservation, name),
-                               {.uid = reservation.uid, .resource_version = reservation.version}, deadline);
-        },
-        {Refusal::not_found, Refusal::conflict});
+    return became(requests_.remove(path_of(Kind::reservation, name),
+                                   {.uid = reservation.uid, .resource_version = reservation.version}, deadline));
 }
 
 Written WhereaboutsApi::hand_over(const std::string& name, const Reservation& reservation, const ipam::Owner& heir,
                                   const base::Deadline& deadline) {
     if (!reservation.container_id) return Written::yes; // whereabouts made it, and says only pod and interface
     Changes changes;
-    changes.test("/metadata/uid", quoted_text(reservation.uid));
-    changes.test(annotation_path(kContainer), quoted_text(*reservation.container_id));
-    changes.set(annotation_path(kContainer), quoted_text(heir.key.container_id));
-    changes.set(annotation_path(kBoot), quoted_text(heir.boot_id));
-    if (!heir.pod_uid.empty()) changes.set(annotation_path(kPodUid), quoted_text(heir.pod_uid));
-    if (!node_.uid.empty()) changes.set(annotation_path(kMakerUid), quoted_text(node_.uid));
-    return write([&] { return api_.patch(path_of(Kind::reservation, name), changes.to_text(), deadline); },
-                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
+    changes.test("/metadata/uid", quoted_json(reservation.uid));
+    changes.test(annotation_path(kContainer), quoted_json(*reservation.container_id));
+    changes.set(annotation_path(kContainer), quoted_json(heir.key.container_id));
+    changes.set(annotation_path(kBoot), quoted_json(heir.boot_id));
+    if (!heir.pod_uid.empty()) changes.set(annotation_path(kPodUid), quoted_json(heir.pod_uid));
+    if (!node_.uid.empty()) changes.set(annotation_path(kMakerUid), quoted_json(node_.uid));
+    return became(requests_.patch(path_of(Kind::reservation, name), std::move(changes), deadline));
 }
 
 } // namespace rdmanet::cluster

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pool.hpp"
+#include "requests.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
@@ -19,12 +20,7 @@ namespace rdmanet::cluster {
 /// "NAMESPACE/NAME"
 [[nodiscard]] std::string podref_of(const ipam::Owner& owner);
 
-/// What became of a conditional write.
-enum class Written : std::uint8_t {
-    yes,
-    no,      // what it expected is not there
-    unknown, // no answer, or the server gave up: it may apply, now or later
-};
+using Written = WriteOutcome::Done;
 
 struct Reservation {
     std::string uid;
@@ -44,8 +40,7 @@ struct Reservation {
 /// Throws ipam::StoreError for what the server refuses, and for a server that does not answer a read.
 class WhereaboutsApi {
 public:
-    WhereaboutsApi(kube::Api& api, std::string name_space, ThisNode node = {})
-        : api_(api), name_space_(std::move(name_space)), node_(std::move(node)) {}
+    WhereaboutsApi(kube::Api& api, std::string name_space, ThisNode node = {});
 
     [[nodiscard]] const ThisNode& node() const { return node_; }
     /// What the server said of the last write that it did not do.
@@ -70,10 +65,17 @@ public:
     [[nodiscard]] Written hand_over(const Place& place, const PoolRecord& record, const ipam::Owner& heir,
                                     const base::Deadline& deadline);
 
+    /// The record that the owner has just got at `from` is at `to` from now on.
+    [[nodiscard]] Written move(const Place& place, const Pool& pool, const std::string& from, const std::string& to,
+                               const ipam::Owner& owner, const base::Deadline& deadline);
+
     [[nodiscard]] std::optional<Reservation> find_reservation(const std::string& name, const base::Deadline& deadline);
-    /// Those that the node of this label has made, by name.
-    [[nodiscard]] std::vector<std::pair<std::string, Reservation>> list_reservations(const std::string& node_label,
-                                                                                     const base::Deadline& deadline);
+    /// Those that the node of this label has made, by name. From the server's memory: whatever is done with one tests its
+    /// version.
+    [[nodiscard]] std::vector<std::pair<std::string, Reservation>> recall_reservations(const std::string& node_label,
+                                                                                       const base::Deadline& deadline);
+    /// All of them by name, each with its container if rdmanet has made it. From memory.
+    [[nodiscard]] std::map<std::string, std::string> recall_reserved(const base::Deadline& deadline);
     /// `no`: there is one of that name.
     [[nodiscard]] Written reserve(const Place& place, const base::IpAddress& address, const ipam::Owner& owner,
                                   const base::Deadline& deadline);
@@ -89,13 +91,10 @@ public:
 private:
     enum class Kind : std::uint8_t { pool, reservation };
     [[nodiscard]] std::string path_of(Kind kind, const std::string& name = {}) const;
-    [[nodiscard]] std::optional<kube::Object> find(Kind kind, const std::string& name, const base::Deadline& deadline);
-    [[nodiscard]] Written patch_pool(const std::string& pool, std::string operations, const base::Deadline& deadline);
-    template <class Ask>
-    [[nodiscard]] Written write(Ask ask, std::initializer_list<kube::Refusal> means_no);
-    [[noreturn]] void refuse(const kube::Refused& refused) const;
+    [[nodiscard]] Written patch_pool(const std::string& pool, Changes changes, const base::Deadline& deadline);
+    [[nodiscard]] Written became(const WriteOutcome& outcome);
 
-    kube::Api& api_;
+    Requests requests_;
     std::string name_space_;
     ThisNode node_;
     std::map<std::string, std::string> uids_; // by name

@@ -65,7 +65,7 @@ std::optional<std::string> give_back_earlier_boot(kube::Api& api, WhereaboutsApi
     self.uid = object->uid;
     std::vector<std::pair<std::string, Reservation>> left;
     try {
-        left = objects.list_reservations(label_value(node.name), deadline);
+        left = objects.recall_reservations(label_value(node.name), deadline);
     } catch (const StoreError& error) {
         if (error.temporary()) throw;
         warn(

@@ -63,8 +63,7 @@ std::string WhereaboutsClaim::tried() const {
 std::optional<WhereaboutsClaim::Taken> WhereaboutsClaim::try_to_take(const Pool& pool, const base::Deadline& deadline) {
     const auto own = std::find_if(pool.records.begin(), pool.records.end(),
                                   [&](const PoolRecord& record) { return is_own(record, owner_.key); });
-    if (own != pool.records.end())
-        return secure(own->address, deadline) ? std::optional(lease_of(own->address)) : std::nullopt;
+    if (own != pool.records.end()) return secured(pool, own->address, deadline);
     is_marked_ = !parts_.range.may_give(place_, pool, deadline);
     if (is_marked_) { // until the mark is gone
         ++lost_races_;
@@ -79,7 +78,13 @@ std::optional<WhereaboutsClaim::Taken> WhereaboutsClaim::try_to_take(const Pool&
         ++lost_races_;
         return std::nullopt;
     }
-    return secure(address, deadline) ? std::optional(lease_of(address)) : std::nullopt;
+    return secured(pool, address, deadline);
+}
+
+std::optional<WhereaboutsClaim::Taken> WhereaboutsClaim::secured(const Pool& pool, const IpAddress& address,
+                                                                 const base::Deadline& deadline) {
+    const auto its = secure(pool, address, deadline);
+    return its ? std::optional<Taken>(lease_of(*its)) : std::nullopt;
 }
 
 std::variant<IpAddress, ipam::Taken, ipam::Exhausted> WhereaboutsClaim::choose(const Pool& pool,
@@ -115,30 +120,66 @@ bool WhereaboutsClaim::record(const Pool& pool, const IpAddress& address, const 
     return written == Written::yes;
 }
 
-/// The reservation of an address that the pool gives us. Without it the address goes back: it belongs to another
-/// range's pod.
-bool WhereaboutsClaim::secure(const IpAddress& address, const base::Deadline& deadline) {
-    if (!has_reservations(place_)) return true;
-    const std::string name = reservation_name(place_.space, address);
+/// The reservation of the address that the pool gives us. Without it the address belongs to another range's pod, and
+/// the record gets another one. Returns the address that this owner has; nullopt: the record went, or is to be looked
+/// for.
+std::optional<IpAddress> WhereaboutsClaim::secure(const Pool& pool, IpAddress address, const base::Deadline& deadline) {
+    if (!has_reservations(place_)) return address;
+    std::string name;
     for (int attempt = 0; attempt < kMostTries && !deadline.passed(); ++attempt) {
         pause_before(attempt, deadline);
+        name = reservation_name(place_.space, address);
         const Written written = parts_.api.reserve(place_, address, owner_, deadline);
-        if (written == Written::yes) return true;
+        if (written == Written::yes) return address;
         if (written == Written::unknown) parts_.unsettled.push_back(lease_of(address));
+        if (written == Written::no && is_fresh_ && !claim_.wanted && avoid_reserved(name, address, deadline)) {
+            const auto next = move_record(pool, address, deadline);
+            if (!next) return std::nullopt;
+            address = *next;
+            continue;
+        }
         const auto reservation = parts_.api.find_reservation(name, deadline);
         if (!reservation) continue;
         // One without a container is whereabouts'. It is ours only if whereabouts made our record in the pool, too.
         const bool may_be_nameless = !is_fresh_ && !parts_.options.has_open_claim;
-        if (is_of(*reservation, owner_) && (reservation->container_id || may_be_nameless)) return true;
+        if (is_of(*reservation, owner_) && (reservation->container_id || may_be_nameless)) return address;
         avoided_.insert(address);
         parts_.returns.give_back_record(place_, owner_.key, deadline);
-        return false;
+        return std::nullopt;
     }
     const std::string what = fmt::format("OverlappingRangeIPReservation {}/{}", parts_.options.name_space, name);
     if (deadline.passed()) throw base::TimeoutError(fmt::format("waited for {}{}", what, tried()));
     throw StoreError(StoreError::Kind::temporary,
                      fmt::format("lease store: {} was made and is gone each of {} times: find out who deletes it", what,
                                  kMostTries));
+}
+
+/// Many of the lowest addresses may be another range's, so all that are reserved are avoided. False: the reservation
+/// may be this owner's, by an earlier request that got no answer, or the server's memory does not have it yet.
+bool WhereaboutsClaim::avoid_reserved(const std::string& name, const IpAddress& address,
+                                      const base::Deadline& deadline) {
+    const auto reserved = parts_.api.recall_reserved(deadline);
+    const auto its = reserved.find(name);
+    if (its == reserved.end() || its->second == owner_.key.container_id) return false;
+    for (const auto& [other, container] : reserved)
+        if (const auto taken = address_of_reservation(place_.space, other)) avoided_.insert(*taken);
+    avoided_.insert(address);
+    return true;
+}
+
+/// nullopt: the record went, and the next try begins anew.
+std::optional<IpAddress> WhereaboutsClaim::move_record(const Pool& pool, const IpAddress& address,
+                                                       const base::Deadline& deadline) {
+    const auto from = key_of(address, pool.range);
+    const auto next = choose_free(claim_, pool, avoided_, parts_.rest.resting(pool.uid, claim_.cooldown));
+    const auto to = next ? key_of(*next, pool.range) : std::nullopt;
+    if (from && to) {
+        const Written written = parts_.api.move(place_, pool, *from, *to, owner_, deadline);
+        if (written == Written::yes) return next;
+        if (written == Written::unknown) parts_.unsettled.push_back(lease_of(*next));
+    }
+    parts_.returns.give_back_record(place_, owner_.key, deadline);
+    return std::nullopt;
 }
 
 ipam::Taken WhereaboutsClaim::taken_in_another_range(const IpAddress& address, const base::Deadline& deadline) const {

@@ -53,7 +53,14 @@ private:
     [[nodiscard]] std::variant<base::IpAddress, ipam::Taken, ipam::Exhausted>
     choose(const Pool& pool, const base::Deadline& deadline) const;
     [[nodiscard]] bool record(const Pool& pool, const base::IpAddress& address, const base::Deadline& deadline);
-    [[nodiscard]] bool secure(const base::IpAddress& address, const base::Deadline& deadline);
+    [[nodiscard]] std::optional<Taken> secured(const Pool& pool, const base::IpAddress& address,
+                                               const base::Deadline& deadline);
+    [[nodiscard]] std::optional<base::IpAddress> secure(const Pool& pool, base::IpAddress address,
+                                                        const base::Deadline& deadline);
+    [[nodiscard]] bool avoid_reserved(const std::string& name, const base::IpAddress& address,
+                                      const base::Deadline& deadline);
+    [[nodiscard]] std::optional<base::IpAddress> move_record(const Pool& pool, const base::IpAddress& address,
+                                                             const base::Deadline& deadline);
     [[nodiscard]] ipam::Taken taken_in_another_range(const base::IpAddress& address,
                                                      const base::Deadline& deadline) const;
     void check_size(const Pool& pool) const;

@@ -5,12 +5,8 @@
 #include "whereabouts_api.hpp"
 
 #include <rdmanet/base/deadline.hpp>
-#include <rdmanet/ipam/lease.hpp>
 
-#include <functional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace rdmanet::cluster {
 
@@ -18,11 +14,5 @@ namespace rdmanet::cluster {
 /// look again. Throws ipam::StoreError.
 [[nodiscard]] bool give_back_reserved(WhereaboutsApi& objects, const std::string& name, const Reservation& reservation,
                                       const base::Deadline& deadline);
-
-/// Gives back what this node has reserved for the attachment, in whatever pool. What this user may not look for is only
-/// a warning: it would be owed for good. Throws ipam::StoreError.
-std::vector<std::pair<Place, PoolRecord>> give_back_reserved_for(const ipam::OwnerKey& key, WhereaboutsApi& objects,
-                                                                 const std::function<void(const std::string&)>& warn,
-                                                                 const base::Deadline& deadline);
 
 } // namespace rdmanet::cluster

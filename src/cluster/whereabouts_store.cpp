@@ -9,7 +9,6 @@
 #include "whereabouts_range.hpp"
 #include "whereabouts_records.hpp"
 #include "whereabouts_regain.hpp"
-#include "whereabouts_reserved.hpp"
 #include "whereabouts_return.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -112,11 +111,6 @@ public:
                 std::size_t slot = 0;
                 for (const PoolRecord& record : return_.give_back_own(place, key, deadline))
                     released.push_back(records_.lease_of(place, record, slot++));
-            });
-        if (options_.are_places_guessed)
-            attempt([&] {
-                for (const auto& [place, record] : give_back_reserved_for(key, api_, options_.warn, deadline))
-                    released.push_back(records_.lease_of(place, record, 0));
             });
         for (const auto& also : options_.also)
             attempt([&] { return_.unreserve_own(reservation_name(also.first, also.second), key, deadline); });

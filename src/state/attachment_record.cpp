@@ -103,7 +103,6 @@ void write_lease_store(json::Writer& writer, const LeaseStore& store) {
         writer.end_array();
     }
     if (store.has_open_claim) writer.member("openClaim", true);
-    if (store.are_pools_guessed) writer.member("guessedPools", true);
     if (store.is_released) writer.member("released", true);
     if (store.is_beside) writer.member("beside", true);
     writer.end_object();
@@ -122,7 +121,6 @@ LeaseStore parse_lease_store(const json::Reader& store) {
     if (const auto timeout = store.find("requestTimeoutMs"))
         parsed.request_timeout = static_cast<std::uint32_t>(timeout->integer(0, UINT32_MAX));
     if (const auto open = store.find("openClaim")) parsed.has_open_claim = open->boolean();
-    if (const auto guessed = store.find("guessedPools")) parsed.are_pools_guessed = guessed->boolean();
     if (const auto until = store.find("unsettledUntil")) parsed.unsettled_until = until->integer(0, INT64_MAX);
     if (const auto unsettled = store.find("unsettled"))
         for (const json::Reader& claimed : unsettled->elements())

@@ -40,6 +40,8 @@ struct NodeSlice {
 /// All that the name of a pool may mean: the names of nodes and the texts of IPv6 addresses both have dashes.
 [[nodiscard]] std::vector<NodeSlice> slices_of_pool(const std::string& space, const std::string& name);
 [[nodiscard]] std::string reservation_name(const std::string& space, const base::IpAddress& address);
+/// The other way round; nullopt for names of another space.
+[[nodiscard]] std::optional<base::IpAddress> address_of_reservation(const std::string& space, const std::string& name);
 
 /// Who makes reservations. All of it together: a name alone never counts.
 struct ThisNode {
@@ -72,8 +74,6 @@ public:
         /// Where the node remembers which ranges the cluster has for this store, and which addresses it gave back;
         /// empty: nowhere.
         std::string state_directory{};
-        /// `places` may lack some: release() also gives back what this node has reserved for the attachment elsewhere.
-        bool are_places_guessed = false;
     };
 
     /// Asks nobody anything. `api` must outlive it.

@@ -85,8 +85,6 @@ struct LeaseStore {
     /// A claim in a pool was about to be sent. The ADD that sent it takes this away when it knows what became of it.
     bool has_open_claim = false;
     bool is_released = false; // whatever could be found was given back
-    /// The record that named the pools is lost, and these are the configuration's. Others may have something as well.
-    bool are_pools_guessed = false;
     /// An earlier version was moving the leases: the node's own store has them, and this one may have them, too.
     bool is_beside = false;
 

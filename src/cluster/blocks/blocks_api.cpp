@@ -1,6 +1,5 @@
 #include "blocks_api.hpp"
 
-#include "../listing.hpp"
 #include "../pool.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -16,7 +15,6 @@ namespace rdmanet::cluster {
 namespace {
 
 using ipam::StoreError;
-using kube::Refusal;
 
 constexpr const char* kBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
 constexpr const char* kRanges = "/apis/rdmanet.cni/v1alpha1/addressranges";
@@ -27,10 +25,6 @@ constexpr int kWholeNodes = 100; // with up to 50 images each (kubelet, nodeStat
 constexpr int kNames = 1000;     // the server decodes whole objects for them
 constexpr unsigned kMostNamesAtOnce = 20000;
 
-std::string path_to(const char* kind, const std::string& name) {
-    return fmt::format("{}/{}", kind, percent_encoded(name));
-}
-
 /// "KEY=VALUE" in a query.
 std::string label(const char* key, const std::string& value) {
     return percent_encoded(fmt::format("rdmanet.cni/{}={}", key, value));
@@ -38,10 +32,6 @@ std::string label(const char* key, const std::string& value) {
 
 std::string label_of_range(const std::string& space, const base::IpPrefix& range) {
     return label("range", label_value(object_name(space, range)));
-}
-
-std::string quoted_json(const std::string& text) {
-    return json::Writer().value(text).to_text();
 }
 
 template <class Parsed>
@@ -67,158 +57,64 @@ PoolHead head_of(const json::Reader& object) {
     return pool;
 }
 
-WriteOutcome outcome_of(const kube::Object& object) {
-    WriteOutcome outcome{.done = WriteOutcome::Done::yes, .date = object.date};
-    const auto metadata = object.content.root().find("metadata");
-    if (!metadata) return outcome; // a Status: it is gone
-    if (const auto version = metadata->find("resourceVersion")) outcome.version = version->string();
-    if (const auto uid = metadata->find("uid")) outcome.uid = uid->string();
-    outcome.is_going = metadata->find("deletionTimestamp").has_value();
-    return outcome;
-}
-
 } // namespace
-
-void BlocksApi::refuse(const kube::Refused& refused) const {
-    std::string fix;
-    if (refused.why == Refusal::not_found) fix = ": install rdmanet's CustomResourceDefinitions";
-    if (refused.why == Refusal::forbidden)
-        fix = fmt::format(": grant that right to the user of the kubeconfig{}{}",
-                          api_.access().user.empty() ? "" : ", ", api_.access().user);
-    if (refused.why == Refusal::unauthorized) fix = ": renew the token or certificate in the kubeconfig";
-    const auto kind = refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent;
-    const std::string text = fmt::format("lease store: {}{}", refused.message, fix);
-    if (refused.why == Refusal::forbidden) throw MissingRight(kind, text);
-    if (refused.why == Refusal::not_found) throw MissingKind(kind, text);
-    throw StoreError(kind, text);
-}
-
-kube::Outcome BlocksApi::get(const std::string& path, const base::Deadline& deadline, kube::Shape shape) try {
-    kube::Outcome outcome = api_.get(path, deadline, shape);
-    if (const auto* object = std::get_if<kube::Object>(&outcome)) date_ = object->date;
-    return outcome;
-} catch (const http::TransportError& error) {
-    throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
-}
-
-std::optional<kube::Object> BlocksApi::find(const std::string& path, const base::Deadline& deadline) {
-    kube::Outcome outcome = get(path, deadline, kube::Shape::whole);
-    if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(*object);
-    const auto& refused = std::get<kube::Refused>(outcome);
-    if (refused.why == Refusal::not_found) return std::nullopt;
-    refuse(refused);
-}
-
-/// What `parse` makes of the objects, or of the rows of a table, without those that it leaves out. nullopt if the
-/// server does not know the kind.
-template <class Element>
-std::optional<std::vector<Element>>
-BlocksApi::list_if_served(const Listing& listing, const base::Deadline& deadline,
-                          const std::function<std::optional<Element>(const json::Reader&)>& parse) try {
-    std::vector<Element> all;
-    const bool is_served = for_each_listed(
-        {.get = [&](const std::string& path) { return get(path, deadline, listing.shape); },
-         .refuse = [&](const kube::Refused& refused) { refuse(refused); }},
-        listing, [&] { all.clear(); },
-        [&](const json::Reader& object) {
-            if (auto element = parse(object)) all.push_back(*std::move(element));
-        });
-    return is_served ? std::optional(std::move(all)) : std::nullopt;
-} catch (const json::ValueError& error) {
-    throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", listing.path, error.what()));
-}
-
-template <class Element>
-std::vector<Element> BlocksApi::list(const Listing& listing, const base::Deadline& deadline,
-                                     const std::function<std::optional<Element>(const json::Reader&)>& parse) {
-    if (auto all = list_if_served(listing, deadline, parse)) return *std::move(all);
-    throw MissingKind(StoreError::Kind::permanent, "lease store: the API server does not know AddressBlocks: install "
-                                                   "rdmanet's CustomResourceDefinitions");
-}
-
-WriteOutcome BlocksApi::write(const std::function<kube::Outcome()>& ask, std::initializer_list<Refusal> means_no) {
-    try {
-        const kube::Outcome outcome = ask();
-        if (const auto* object = std::get_if<kube::Object>(&outcome)) {
-            date_ = object->date;
-            return outcome_of(*object);
-        }
-        const auto& refused = std::get<kube::Refused>(outcome);
-        if (std::find(means_no.begin(), means_no.end(), refused.why) != means_no.end())
-            return {.done = WriteOutcome::Done::no};
-        if (refused.may_have_been_done) return {.done = WriteOutcome::Done::unknown, .trouble = refused.message};
-        refuse(refused);
-    } catch (const http::TransportError& error) {
-        if (error.may_have_been_done()) return {.done = WriteOutcome::Done::unknown, .trouble = error.what()};
-        throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
-    }
-}
-
-WriteOutcome BlocksApi::patch(const std::string& path, Changes changes, const base::Deadline& deadline) {
-    return write([&] { return api_.patch(path, changes.to_text(), deadline); },
-                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
-}
 
 std::optional<RangeObject> BlocksApi::find_range(const std::string& name, const base::Deadline& deadline) {
     const std::string path = path_to(kRanges, name);
-    return parsed<RangeObject>(find(path, deadline), path);
+    return parsed<RangeObject>(requests_.find(path, deadline), path);
 }
 
 std::optional<RangeObject> BlocksApi::recall_range(const std::string& name, const base::Deadline& deadline) {
-    const std::string path = fmt::format("{}?resourceVersion=0", path_to(kRanges, name));
-    return parsed<RangeObject>(find(path, deadline), path);
+    const std::string path = from(path_to(kRanges, name), From::memory);
+    return parsed<RangeObject>(requests_.find(path, deadline), path);
 }
 
 std::vector<RangeObject> BlocksApi::list_ranges(const std::string& space, const base::Deadline& deadline) {
-    return list<RangeObject>({.path = fmt::format("{}?labelSelector={}", kRanges, label("space", label_value(space)))},
-                             deadline, [&](const json::Reader& object) {
-                                 RangeObject range = RangeObject::parse(object);
-                                 return range.space == space ? std::optional(std::move(range)) : std::nullopt;
-                             });
+    return requests_.list<RangeObject>(
+        {.path = fmt::format("{}?labelSelector={}", kRanges, label("space", label_value(space)))}, deadline,
+        [&](const json::Reader& object) {
+            RangeObject range = RangeObject::parse(object);
+            return range.space == space ? std::optional(std::move(range)) : std::nullopt;
+        });
 }
 
 std::vector<RangeObject> BlocksApi::list_all_ranges(const base::Deadline& deadline) {
-    return list<RangeObject>({.path = kRanges}, deadline, [](const json::Reader& object) -> std::optional<RangeObject> {
-        try {
-            return RangeObject::parse(object);
-        } catch (const json::ValueError&) { // who works in its space is told
-            return std::nullopt;
-        }
-    });
+    return requests_.list<RangeObject>({.path = kRanges}, deadline,
+                                       [](const json::Reader& object) -> std::optional<RangeObject> {
+                                           try {
+                                               return RangeObject::parse(object);
+                                           } catch (const json::ValueError&) { // who works in its space is told
+                                               return std::nullopt;
+                                           }
+                                       });
 }
 
 /// A user without rights is refused before the server looks whether there is such a kind. What kinds there are, every
 /// user may know (Kubernetes, ClusterRole system:discovery).
 bool BlocksApi::knows_ranges(const base::Deadline& deadline) {
-    const kube::Outcome outcome = get(fmt::format("/apis/{}", kBlocksVersion), deadline, kube::Shape::whole);
-    const auto* refused = std::get_if<kube::Refused>(&outcome);
-    return refused == nullptr || refused->why != Refusal::not_found;
+    return requests_.find(fmt::format("/apis/{}", kBlocksVersion), deadline).has_value();
 }
 
 WriteOutcome BlocksApi::create(const RangeObject& range, const base::Deadline& deadline) {
-    return write([&] { return api_.create(kRanges, range.to_text(), deadline); }, {Refusal::already_exists});
+    return requests_.create(kRanges, range.to_text(), deadline);
 }
 
 WriteOutcome BlocksApi::confirm(const RangeObject& range, const base::Deadline& deadline) {
-    return patch(path_to(kRanges, range.name()),
-                 Changes()
-                     .test("/metadata/resourceVersion", quoted_json(range.version))
-                     .set("/spec/confirmed", "true")
-                     .set("/metadata/finalizers", fmt::format("[\"{}\"]", kFinalizer)),
-                 deadline);
+    return requests_.patch(path_to(kRanges, range.name()),
+                           Changes()
+                               .test("/metadata/resourceVersion", quoted_json(range.version))
+                               .set("/spec/confirmed", "true")
+                               .set("/metadata/finalizers", fmt::format("[\"{}\"]", kFinalizer)),
+                           deadline);
 }
 
 WriteOutcome BlocksApi::remove(const RangeObject& range, const base::Deadline& deadline) {
-    return write(
-        [&] {
-            return api_.remove(path_to(kRanges, range.name()), {.uid = range.uid, .resource_version = range.version},
-                               deadline);
-        },
-        {Refusal::not_found, Refusal::conflict});
+    return requests_.remove(path_to(kRanges, range.name()), {.uid = range.uid, .resource_version = range.version},
+                            deadline);
 }
 
 WriteOutcome BlocksApi::let_go(const RangeObject& range, const base::Deadline& deadline) {
-    return patch(
+    return requests_.patch(
         path_to(kRanges, range.name()),
         Changes().test("/metadata/resourceVersion", quoted_json(range.version)).set("/metadata/finalizers", "[]"),
         deadline);
@@ -226,18 +122,19 @@ WriteOutcome BlocksApi::let_go(const RangeObject& range, const base::Deadline& d
 
 std::optional<BlockObject> BlocksApi::find_block(const std::string& name, const base::Deadline& deadline) {
     const std::string path = path_to(kBlocks, name);
-    return parsed<BlockObject>(find(path, deadline), path);
+    return parsed<BlockObject>(requests_.find(path, deadline), path);
 }
 
 std::vector<BlockObject> BlocksApi::list_blocks_by(const std::string& labels, const base::Deadline& deadline) {
-    return list<BlockObject>({.path = fmt::format("{}?labelSelector={}", kBlocks, labels)}, deadline,
-                             [](const json::Reader& object) -> std::optional<BlockObject> {
-                                 try {
-                                     return BlockObject::parse(object);
-                                 } catch (const json::ValueError&) { // somebody else made it: its name is taken,
-                                     return std::nullopt;            // and that is all
-                                 }
-                             });
+    return requests_.list<BlockObject>({.path = fmt::format("{}?labelSelector={}", kBlocks, labels)}, deadline,
+                                       [](const json::Reader& object) -> std::optional<BlockObject> {
+                                           try {
+                                               return BlockObject::parse(object);
+                                           } catch (
+                                               const json::ValueError&) { // somebody else made it: its name is taken,
+                                               return std::nullopt;       // and that is all
+                                           }
+                                       });
 }
 
 std::vector<BlockObject> BlocksApi::list_blocks(const std::string& space, const base::IpPrefix& range,
@@ -258,14 +155,14 @@ std::set<std::string> BlocksApi::list_block_names(const std::string& space, cons
                                deadline);
 }
 
-std::set<std::string> BlocksApi::list_block_names_by(const std::string& labels, From from,
+std::set<std::string> BlocksApi::list_block_names_by(const std::string& labels, From source,
                                                      const base::Deadline& deadline) {
     const Listing names_only{.path = fmt::format("{}?includeObject=None{}&labelSelector={}", kBlocks,
-                                                 from == From::memory ? "&resourceVersion=0" : "", labels),
+                                                 source == From::memory ? "&resourceVersion=0" : "", labels),
                              .page = kNames,
                              .shape = kube::Shape::table};
     // The first column is the name, in every table of custom resources (apiextensions, tableconvertor.New()).
-    const auto names = list<std::string>(names_only, deadline, [](const json::Reader& row) {
+    const auto names = requests_.list<std::string>(names_only, deadline, [](const json::Reader& row) {
         const auto cells = row.at("cells").elements();
         return cells.empty() ? std::nullopt : std::optional(cells.front().string());
     });
@@ -299,12 +196,12 @@ std::vector<std::string> BlocksApi::list_foreign_blocks(const RangeObject& range
 }
 
 WriteOutcome BlocksApi::create(const BlockObject& block, const base::Deadline& deadline) {
-    return write([&] { return api_.create(kBlocks, block.to_text(), deadline); }, {Refusal::already_exists});
+    return requests_.create(kBlocks, block.to_text(), deadline);
 }
 
 WriteOutcome BlocksApi::write(const BlockObject& block, const std::string& version, Finalizer finalizer,
                               const base::Deadline& deadline) {
-    return patch(
+    return requests_.patch(
         path_to(kBlocks, block.name()),
         Changes()
             .test("/metadata/resourceVersion", quoted_json(version))
@@ -316,17 +213,12 @@ WriteOutcome BlocksApi::write(const BlockObject& block, const std::string& versi
 }
 
 WriteOutcome BlocksApi::remove(const BlockObject& block, const std::string& version, const base::Deadline& deadline) {
-    return write(
-        [&] {
-            return api_.remove(path_to(kBlocks, block.name()), {.uid = block.uid, .resource_version = version},
-                               deadline);
-        },
-        {Refusal::not_found, Refusal::conflict});
+    return requests_.remove(path_to(kBlocks, block.name()), {.uid = block.uid, .resource_version = version}, deadline);
 }
 
 const std::string& BlocksApi::name_space() const {
     static const std::string kUsual = "kube-system"; // whereabouts' own
-    const std::string& name_space = api_.access().name_space;
+    const std::string& name_space = requests_.api().access().name_space;
     return name_space.empty() ? kUsual : name_space;
 }
 
@@ -335,14 +227,15 @@ std::string BlocksApi::path_of_pools() const {
 }
 
 std::vector<PoolHead> BlocksApi::list_pools(const base::Deadline& deadline) {
-    return list_if_served<PoolHead>({.path = path_of_pools(), .shape = kube::Shape::metadata}, deadline,
-                                    [](const json::Reader& object) { return std::optional(head_of(object)); })
+    return requests_
+        .list_if_served<PoolHead>({.path = path_of_pools(), .shape = kube::Shape::metadata}, deadline,
+                                  [](const json::Reader& object) { return std::optional(head_of(object)); })
         .value_or(std::vector<PoolHead>());
 }
 
 std::optional<PoolHead> BlocksApi::find_pool(const std::string& name, const base::Deadline& deadline) {
     const std::string path = fmt::format("{}/{}", path_of_pools(), name);
-    const auto object = find(path, deadline);
+    const auto object = requests_.find(path, deadline);
     if (!object) return std::nullopt;
     try {
         return head_of(object->content.root());
@@ -354,7 +247,7 @@ std::optional<PoolHead> BlocksApi::find_pool(const std::string& name, const base
 WriteOutcome BlocksApi::create_marked_pool(const std::string& space, const base::IpPrefix& subnet,
                                            const std::string& mark, const base::Deadline& deadline) {
     const std::string object = empty_pool_text({.space = space, .subnet = subnet}, mark);
-    return write([&] { return api_.create(path_of_pools(), object, deadline); }, {Refusal::already_exists});
+    return requests_.create(path_of_pools(), object, deadline);
 }
 
 WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& mark, const base::Deadline& deadline) {
@@ -367,24 +260,23 @@ WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& mark,
         changes.set(kPath, quoted_json(mark));
     else
         changes.set("/metadata/annotations", fmt::format("{{\"{}\":{}}}", kStoreOfPool, quoted_json(mark)));
-    return patch(fmt::format("{}/{}", path_of_pools(), pool.name), std::move(changes), deadline);
+    return requests_.patch(fmt::format("{}/{}", path_of_pools(), pool.name), std::move(changes), deadline);
 }
 
 std::optional<NodeObject> BlocksApi::find_node(const std::string& name, const base::Deadline& deadline) {
     const std::string path = path_to(kNodes, name);
-    return parsed<NodeObject>(find(path, deadline), path);
+    return parsed<NodeObject>(requests_.find(path, deadline), path);
 }
 
 std::optional<NodeObject> BlocksApi::recall_node(const std::string& name, const base::Deadline& deadline) {
-    const std::string path = fmt::format("{}?resourceVersion=0", path_to(kNodes, name));
-    return parsed<NodeObject>(find(path, deadline), path);
+    const std::string path = from(path_to(kNodes, name), From::memory);
+    return parsed<NodeObject>(requests_.find(path, deadline), path);
 }
 
 std::set<std::string> BlocksApi::list_of_nodes(std::string_view member, const base::Deadline& deadline) {
-    const auto all =
-        list<std::string>({.path = kNodes, .shape = kube::Shape::metadata}, deadline, [&](const json::Reader& object) {
-            return std::optional(object.at("metadata").at(member).string());
-        });
+    const auto all = requests_.list<std::string>(
+        {.path = kNodes, .shape = kube::Shape::metadata}, deadline,
+        [&](const json::Reader& object) { return std::optional(object.at("metadata").at(member).string()); });
     return {all.begin(), all.end()};
 }
 
@@ -398,8 +290,9 @@ std::set<std::string> BlocksApi::list_node_uids(const base::Deadline& deadline) 
 
 std::set<std::string> BlocksApi::list_boot_ids(const base::Deadline& deadline) {
     const auto boots =
-        list<std::string>({.path = kNodes, .page = kWholeNodes}, deadline,
-                          [](const json::Reader& object) { return std::optional(NodeObject::parse(object).boot_id); });
+        requests_.list<std::string>({.path = kNodes, .page = kWholeNodes}, deadline, [](const json::Reader& object) {
+            return std::optional(NodeObject::parse(object).boot_id);
+        });
     return {boots.begin(), boots.end()};
 }
 

@@ -3,16 +3,13 @@
 
 #include "objects.hpp"
 
-#include "../conditional.hpp"
-#include "../listing.hpp"
+#include "../requests.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/kube/api.hpp>
 
 #include <cstdint>
-#include <functional>
-#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,17 +17,6 @@
 #include <vector>
 
 namespace rdmanet::cluster {
-
-/// The user of the kubeconfig lacks a right.
-class MissingRight : public ipam::StoreError {
-public:
-    using StoreError::StoreError;
-};
-/// The server does not know this kind of objects.
-class MissingKind : public ipam::StoreError {
-public:
-    using StoreError::StoreError;
-};
 
 /// One of whereabouts' pools, without who has its addresses.
 struct PoolHead {
@@ -42,11 +28,10 @@ struct PoolHead {
 };
 
 /// Throws ipam::StoreError for what the server refuses, and for a server that does not answer a read. Reads that decide
-/// something come from etcd itself, and not from the server's memory: they name no resourceVersion (Kubernetes API
-/// concepts, "Semantics for get and list").
+/// something come from etcd itself.
 class BlocksApi {
 public:
-    explicit BlocksApi(kube::Api& api) : api_(api) {}
+    explicit BlocksApi(kube::Api& api) : requests_(api, "install rdmanet's CustomResourceDefinitions") {}
 
     [[nodiscard]] std::optional<RangeObject> find_range(const std::string& name, const base::Deadline& deadline);
     /// As the server has it in its memory, which may be out of date.
@@ -103,31 +88,16 @@ public:
     [[nodiscard]] std::set<std::string> list_boot_ids(const base::Deadline& deadline);
 
     /// The server's clock at its last answer, seconds since the epoch.
-    [[nodiscard]] std::optional<std::int64_t> date() const { return date_; }
+    [[nodiscard]] std::optional<std::int64_t> date() const { return requests_.date(); }
 
 private:
-    [[nodiscard]] kube::Outcome get(const std::string& path, const base::Deadline& deadline, kube::Shape shape);
-    [[nodiscard]] std::optional<kube::Object> find(const std::string& path, const base::Deadline& deadline);
     [[nodiscard]] std::string path_of_pools() const;
-    template <class Element>
-    [[nodiscard]] std::optional<std::vector<Element>>
-    list_if_served(const Listing& listing, const base::Deadline& deadline,
-                   const std::function<std::optional<Element>(const json::Reader&)>& parse);
-    template <class Element>
-    [[nodiscard]] std::vector<Element> list(const Listing& listing, const base::Deadline& deadline,
-                                            const std::function<std::optional<Element>(const json::Reader&)>& parse);
-    enum class From : std::uint8_t { memory, etcd };
-    [[nodiscard]] std::set<std::string> list_block_names_by(const std::string& labels, From from,
+    [[nodiscard]] std::set<std::string> list_block_names_by(const std::string& labels, From source,
                                                             const base::Deadline& deadline);
     [[nodiscard]] std::set<std::string> list_of_nodes(std::string_view member, const base::Deadline& deadline);
     [[nodiscard]] std::vector<BlockObject> list_blocks_by(const std::string& labels, const base::Deadline& deadline);
-    [[nodiscard]] WriteOutcome write(const std::function<kube::Outcome()>& ask,
-                                     std::initializer_list<kube::Refusal> means_no);
-    [[nodiscard]] WriteOutcome patch(const std::string& path, Changes changes, const base::Deadline& deadline);
-    [[noreturn]] void refuse(const kube::Refused& refused) const;
 
-    kube::Api& api_;
-    std::optional<std::int64_t> date_;
+    Requests requests_;
 };
 
 } // namespace rdmanet::cluster

@@ -1,3 +1,4 @@
+#include "relay.hpp"
 #include "subnet.hpp"
 #include "unit/ipam/fixture.hpp"
 #include "whereabouts_api.hpp"
@@ -107,6 +108,27 @@ TEST_CASE_METHOD(Subnet, "an address that another range has given is not given a
     CHECK(pool() == R"({"allocations":{"2":{"id":"a","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
     CHECK(text_of(wider.release(owner("w", "wide").key, soon())) == "10.0.0.1/24");
     CHECK(reserve(owner("b", "q"), {claim(kRange)}) == "10.0.0.1/29");
+}
+
+TEST_CASE_METHOD(Subnet, "any number of addresses that another range has given costs three requests") {
+    if (!is_there()) return;
+    WhereaboutsStore wider(*api, options({"10.0.0.0/24"}));
+    constexpr int kGiven = 30;
+    for (int number = 1; number <= kGiven; ++number)
+        (void)wider.reserve(owner("w" + std::to_string(number), "wide"), {claim("10.0.0.0/24")}, soon());
+    Relay relay("rdmanet");
+    const auto counted = relay.connect();
+    WhereaboutsStore counting(*counted, options({"10.0.0.0/25"}));
+    (void)counting.reserve(owner("first", "p"), {wanting("10.0.0.0/25", "10.0.0.100")}, soon()); // makes the pool
+    (void)relay.take_requests();
+    CHECK(text_of(counting.reserve(owner("a", "p"), {claim("10.0.0.0/25")}, soon())) == "10.0.0.31/25");
+    const auto requests = relay.take_requests();
+    CAPTURE(requests);
+    CHECK(requests.size() <= 6);
+    CHECK(reservation("10.0.0.31") == R"({"ifname":"net1","podref":"default/p"})");
+    CHECK(text_of(counting.release(owner("a", "p").key, soon())) == "10.0.0.31/25");
+    CHECK(reservation("10.0.0.31").empty());
+    CHECK(reservation("10.0.0.1") == R"({"ifname":"net1","podref":"default/wide"})");
 }
 
 TEST_CASE_METHOD(Subnet, "without reservations each range is alone") {

@@ -50,7 +50,6 @@ TEST_CASE("a record says where leases are that are not on the node, and is found
         {[](LeaseStore&) {}},
         {[](LeaseStore& store) { store.node_name = "n1"; }},
         {[](LeaseStore& store) { store.has_open_claim = true; }},
-        {[](LeaseStore& store) { store.are_pools_guessed = true; }},
         {[](LeaseStore& store) { store.unsettled_until = 17; }},
         {[](LeaseStore& store) { store.is_released = true; }, true, false},
         {[](LeaseStore& store) { store.is_beside = true; }, false, true}, // DEL gives back what is in both
