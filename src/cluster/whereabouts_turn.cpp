@@ -23,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr const char* kLeaseVersion = "coordination.k8s.io/v1";
+constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/rdmanet-turns/leases";
 // A node that is alone waits less for a pool of the largest size.
 constexpr milliseconds kSlowRead{100};
 constexpr seconds kCrowdLasts{10};
@@ -35,12 +35,8 @@ constexpr seconds kForTheClaim{5};
 constexpr milliseconds kMostOftenPolled{20};
 constexpr milliseconds kLeastOftenPolled{1000};
 
-std::string path_of(const std::string& name_space, const std::string& name = {}) {
-    return fmt::format("/apis/{}/namespaces/{}/leases{}{}", kLeaseVersion, name_space, name.empty() ? "" : "/", name);
-}
-
-std::string name_of_turn(const std::string& pool) {
-    return fmt::format("rdmanet-{}", pool);
+std::string path_of_turn(const std::string& pool) {
+    return fmt::format("{}/{}", kLeases, pool);
 }
 
 std::string metadata_of(const kube::Object& object, std::string_view member) {
@@ -130,17 +126,21 @@ base::FileLock Turns::lock_node(const std::string& pool, const base::Deadline& d
 /// False: somebody else has it. Without the right to it there are no turns.
 bool Turns::take_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const {
     json::Writer lease;
-    lease.begin_object().member("apiVersion", kLeaseVersion).member("kind", "Lease").key("metadata").begin_object();
-    lease.member("name", name_of_turn(pool)).member("namespace", options_.name_space).end_object();
+    lease.begin_object()
+        .member("apiVersion", "coordination.k8s.io/v1")
+        .member("kind", "Lease")
+        .key("metadata")
+        .begin_object();
+    lease.member("name", pool).end_object();
     lease.key("spec").begin_object().member("holderIdentity", options_.holder).end_object().end_object();
-    const kube::Outcome made = api_.create(path_of(options_.name_space), lease.to_text(), deadline);
+    const kube::Outcome made = api_.create(kLeases, lease.to_text(), deadline);
     if (const auto* refused = std::get_if<kube::Refused>(&made)) {
         if (refused->why == kube::Refusal::already_exists) return false;
         require_not_busy(*refused);
         return true;
     }
     turn.api_ = &api_;
-    turn.path_ = path_of(options_.name_space, name_of_turn(pool));
+    turn.path_ = path_of_turn(pool);
     turn.uid_ = metadata_of(std::get<kube::Object>(made), "uid");
     return true;
 }
@@ -154,8 +154,8 @@ void Turns::wait_for_lease(Turn& turn, const std::string& pool, InVain in_vain, 
         wait_for_end(pool, begun, patience, deadline);
         if (!patience.passed()) continue;
         if (in_vain == InVain::fail)
-            throw base::TimeoutError(fmt::format("waited for a turn at IPPool {}/{}, for which other nodes compete",
-                                                 options_.name_space, pool));
+            throw base::TimeoutError(
+                fmt::format("waited for a turn at IPPool {}, for which other nodes compete", pool));
         return;
     }
 }
@@ -164,7 +164,7 @@ void Turns::wait_for_lease(Turn& turn, const std::string& pool, InVain in_vain, 
 /// memory.
 void Turns::wait_for_end(const std::string& pool, base::Deadline::Clock::time_point begun,
                          const base::Deadline& patience, const base::Deadline& deadline) const {
-    const std::string path = path_of(options_.name_space, name_of_turn(pool));
+    const std::string path = path_of_turn(pool);
     while (!patience.passed()) {
         note_crowd(pool);
         const auto waited = std::chrono::ceil<milliseconds>(base::Deadline::Clock::now() - begun);

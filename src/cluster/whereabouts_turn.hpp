@@ -2,7 +2,8 @@
 // other: it makes all of them at the same time, and each one that ends makes it begin the others anew. So processes
 // take turns: those of a node by a lock file, and nodes by a Lease object. Nodes do so at their first call of a boot,
 // and whenever they notice that they are many. A turn protects nothing, because every write names what it expects. A
-// node without the right to one goes on without.
+// node without the right to one goes on without. The Lease objects have a namespace of their own, because who may
+// delete those of kube-system can depose the controllers of the cluster.
 #pragma once
 
 #include <rdmanet/base/boot_memory.hpp>
@@ -46,8 +47,7 @@ public:
     /// Of CLOCK_BOOTTIME, in seconds.
     using Clock = std::function<std::int64_t()>;
     struct Options {
-        std::string name_space; // of the Lease objects
-        std::string holder;     // what they say
+        std::string holder; // what the Lease objects say
         std::string state_directory;
         std::string boot_id;
         Clock clock;

@@ -159,15 +159,17 @@ api() {
 	curl --silent --cacert pki/ca.crt -H "Authorization: Bearer admin-token" "$@"
 }
 
+# path_of_kind KIND NAMESPACE
 path_of_kind() {
 	case $1 in
+	Namespace) echo api/v1/namespaces ;;
 	CustomResourceDefinition) echo apis/apiextensions.k8s.io/v1/customresourcedefinitions ;;
-	ServiceAccount) echo api/v1/namespaces/kube-system/serviceaccounts ;;
-	Secret) echo api/v1/namespaces/kube-system/secrets ;;
-	Role) echo apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles ;;
-	RoleBinding) echo apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings ;;
+	ServiceAccount) echo "api/v1/namespaces/$2/serviceaccounts" ;;
+	Secret) echo "api/v1/namespaces/$2/secrets" ;;
+	Role) echo "apis/rbac.authorization.k8s.io/v1/namespaces/$2/roles" ;;
+	RoleBinding) echo "apis/rbac.authorization.k8s.io/v1/namespaces/$2/rolebindings" ;;
 	ClusterRole) echo apis/rbac.authorization.k8s.io/v1/clusterroles ;;
-	CronJob) echo apis/batch/v1/namespaces/kube-system/cronjobs ;;
+	CronJob) echo "apis/batch/v1/namespaces/$2/cronjobs" ;;
 	ClusterRoleBinding) echo apis/rbac.authorization.k8s.io/v1/clusterrolebindings ;;
 	*) fail "no path is known for kind $1" ;;
 	esac
@@ -175,14 +177,15 @@ path_of_kind() {
 
 # create FILE: its objects, some of which may be there from an earlier start.
 create() {
-	local object kind code
+	local object kind space code
 	rm -rf objects
 	mkdir objects
 	awk -v RS='\n---\n' '{ print > ("objects/" NR ".yaml") }' "$1"
 	for object in objects/*; do
 		kind=$(sed -n 's/^kind: //p' "$object")
+		space=$(grep -o -m1 'namespace: [a-z-]*' "$object" || true)
 		code=$(api -o answer -w '%{http_code}' -H 'Content-Type: application/yaml' --data-binary "@$object" \
-			"https://127.0.0.1:$port/$(path_of_kind "$kind")")
+			"https://127.0.0.1:$port/$(path_of_kind "$kind" "${space#* }")")
 		[[ $code == 201 || $code == 409 ]] || fail "$kind of $1: HTTP $code: $(cat answer)"
 	done
 }
