@@ -9,7 +9,7 @@
 
 namespace rdmanet::base {
 
-SocketAddress::SocketAddress(const IpAddress& address, std::uint16_t port) {
+SocketAddress::SocketAddress(const IpAddress& address, std::uint16_t port, std::uint32_t scope) {
     const auto bytes = address.bytes();
     if (address.is_v4()) {
         sockaddr_in v4{};
@@ -21,6 +21,7 @@ SocketAddress::SocketAddress(const IpAddress& address, std::uint16_t port) {
         sockaddr_in6 v6{};
         v6.sin6_family = AF_INET6;
         v6.sin6_port = htons(port);
+        v6.sin6_scope_id = scope;
         std::memcpy(&v6.sin6_addr, bytes.data(), sizeof v6.sin6_addr);
         std::memcpy(&storage_, &v6, length_ = sizeof v6);
     }

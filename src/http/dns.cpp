@@ -7,6 +7,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <net/if.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -27,12 +28,13 @@ using Bytes = std::vector<unsigned char>;
 
 constexpr std::chrono::milliseconds kPatience{300}; // until the next server is asked as well
 constexpr std::size_t kLargestAnswer = 65535;
-constexpr unsigned kMostDots = 15; // RES_MAXNDOTS
+constexpr unsigned kMostDots = 15;       // RES_MAXNDOTS
+constexpr unsigned kLongestTimeout = 30; // RES_MAXRETRANS
 
 /// The same question again, over TCP. nullopt if that is no way either.
 std::optional<NameAnswer> ask_by_tcp(const NameServer& server, const Question& question,
                                      const base::Deadline& deadline) try {
-    Socket socket = Socket::connect_to(server.address, server.port, deadline);
+    Socket socket = Socket::connect_to(server.socket_address(), deadline);
     Bytes framed;
     append_number(framed, static_cast<unsigned>(question.packet.size()));
     framed.insert(framed.end(), question.packet.begin(), question.packet.end());
@@ -54,9 +56,9 @@ std::optional<NameAnswer> ask_by_tcp(const NameServer& server, const Question& q
 /// Asks the servers of both families' addresses of one name.
 class Inquiry {
 public:
-    Inquiry(const std::vector<NameServer>& servers, const base::Deadline& deadline)
-        : servers_(servers), deadline_(deadline), other_family_until_(deadline.at_most(deadline.remaining() / 2)),
-          sockets_(servers.size()) {}
+    Inquiry(const ResolverConfiguration& configuration, const base::Deadline& deadline)
+        : configuration_(configuration), servers_(configuration.servers), deadline_(deadline),
+          other_family_until_(deadline.at_most(deadline.remaining() / 2)), sockets_(servers_.size()) {}
 
     /// False if the name cannot be one.
     [[nodiscard]] bool ask(std::string_view name) {
@@ -69,17 +71,10 @@ public:
             if (!question) return false;
             questions_.push_back(*std::move(question));
         }
-        base::Deadline next_at = deadline_.at_most(std::chrono::milliseconds(0));
-        while (!is_over()) {
-            if (next_at.passed()) {
-                send_to_next();
-                next_at = deadline_.at_most(kPatience);
-            }
-            const bool is_enough = questions_[0].has_addresses() || questions_[1].has_addresses();
-            if (!receive(is_enough ? next_at.at_most(other_family_until_.remaining()) : next_at))
-                next_at =
-                    deadline_.at_most(std::chrono::milliseconds(0)); // nothing more comes from a server that refuses
-        }
+        if (configuration_.is_tcp_only)
+            ask_each_by_tcp();
+        else
+            ask_by_datagrams();
         return true;
     }
 
@@ -106,6 +101,40 @@ public:
     [[nodiscard]] bool was_refused() const { return !is_unknown() && (is_refused_by_all(0) || is_refused_by_all(1)); }
 
 private:
+    void ask_by_datagrams() {
+        base::Deadline next_at = deadline_.at_most(std::chrono::milliseconds(0));
+        while (!is_over()) {
+            if (next_at.passed()) {
+                send_to_next();
+                next_at = deadline_.at_most(kPatience);
+            }
+            const bool is_enough = questions_[0].has_addresses() || questions_[1].has_addresses();
+            if (!receive(is_enough ? next_at.at_most(other_family_until_.remaining()) : next_at))
+                next_at =
+                    deadline_.at_most(std::chrono::milliseconds(0)); // nothing more comes from a server that refuses
+        }
+    }
+
+    void ask_each_by_tcp() {
+        for (std::size_t tried = 0; tried < servers_.size(); ++tried, next_ = (next_ + 1) % servers_.size())
+            for (std::size_t at = 0; at < questions_.size() && !is_over(); ++at) {
+                const auto until = deadline_.at_most(
+                    std::min<base::Deadline::Clock::duration>(configuration_.timeout, deadline_.remaining() / 2));
+                if (!questions_[at].answer)
+                    if (auto answer = ask_by_tcp(servers_[next_], questions_[at], until))
+                        take(next_, at, *std::move(answer));
+            }
+    }
+
+    void take(std::size_t server, std::size_t question, NameAnswer answer) {
+        if (answer.verdict == Verdict::refused) {
+            refused_.emplace(server, question);
+        } else {
+            questions_[question].answer = std::move(answer);
+            good_ = server;
+        }
+    }
+
     [[nodiscard]] bool is_over() const {
         const bool has_v4 = questions_[0].has_addresses();
         if (has_v4 && has_route(questions_[0].answer->addresses.front())) return true;
@@ -116,7 +145,7 @@ private:
     /// Sends nothing: only the kernel is asked.
     static bool has_route(const base::IpAddress& address) {
         constexpr std::uint16_t kAnyPort = 443;
-        return static_cast<bool>(connect_datagrams(address, kAnyPort));
+        return static_cast<bool>(connect_datagrams({address, kAnyPort}));
     }
 
     /// By the place of the question. A server may refuse one family, and know the other.
@@ -144,7 +173,7 @@ private:
         while (is_of_no_use(next_)) next_ = (next_ + 1) % servers_.size();
         const std::size_t at = std::exchange(next_, (next_ + 1) % servers_.size());
         base::UniqueFd& socket = sockets_[at];
-        if (!socket) socket = connect_datagrams(servers_[at].address, servers_[at].port);
+        if (!socket) socket = connect_datagrams(servers_[at].socket_address());
         for (std::size_t of = 0; of < questions_.size(); ++of)
             if (const Question& question = questions_[of];
                 socket && !question.answer && !is_refused_by(at, of) &&
@@ -179,13 +208,11 @@ private:
             if (answer && answer->is_cut)
                 if (auto whole = ask_by_tcp(servers_[server], question, deadline_.at_most(deadline_.remaining() / 2)))
                     answer = std::move(whole); // else what the packet had: time to connect must be left
-            if (answer && answer->verdict == Verdict::refused)
-                refused_.emplace(server, at);
-            else if (answer)
-                question.answer = std::move(answer), good_ = server;
+            if (answer) take(server, at, *std::move(answer));
         }
     }
 
+    const ResolverConfiguration& configuration_;
     const std::vector<NameServer>& servers_;
     base::Deadline deadline_;
     base::Deadline other_family_until_; // most nodes reach IPv4 addresses, whoever else has IPv6 addresses
@@ -207,27 +234,47 @@ std::vector<std::string> names_to_ask(const std::string& host, const ResolverCon
     return names;
 }
 
+/// "fe80::1%eth0" (RFC 4007, section 11).
+std::optional<NameServer> parse_server(std::string_view word) {
+    const std::size_t zone = word.find('%');
+    const auto address = base::IpAddress::parse(word.substr(0, zone));
+    if (!address) return std::nullopt;
+    NameServer server{.address = *address};
+    if (zone == std::string_view::npos) return server;
+    const std::string_view link = word.substr(zone + 1);
+    server.scope = base::parse_integer<std::uint32_t>(link).value_or(::if_nametoindex(std::string(link).c_str()));
+    return server;
+}
+
+void take_option(std::string_view word, ResolverConfiguration& configuration) {
+    constexpr std::string_view kDots = "ndots:";
+    constexpr std::string_view kTimeout = "timeout:";
+    if (word == "use-vc") configuration.is_tcp_only = true;
+    if (word.starts_with(kDots))
+        if (const auto dots = base::parse_integer<unsigned>(word.substr(kDots.size())))
+            configuration.dots = std::min(*dots, kMostDots);
+    if (word.starts_with(kTimeout))
+        if (const auto seconds = base::parse_integer<unsigned>(word.substr(kTimeout.size())))
+            configuration.timeout = std::chrono::seconds(std::clamp(*seconds, 1U, kLongestTimeout));
+}
+
 } // namespace
 
 ResolverConfiguration parse_resolver_configuration(std::string_view text) {
-    constexpr std::string_view kDots = "ndots:";
     ResolverConfiguration configuration;
     while (!text.empty()) {
         std::string_view line = next_line(text);
         line = line.substr(0, line.find(';'));
         const std::string_view key = next_word(line);
         if (key == "nameserver")
-            if (const auto address = base::IpAddress::parse(next_word(line)))
-                configuration.servers.push_back({.address = *address});
+            if (const auto server = parse_server(next_word(line))) configuration.servers.push_back(*server);
         if (key == "search" || key == "domain") { // the latest of them counts
             configuration.search.clear();
             for (auto word = next_word(line); !word.empty(); word = next_word(line))
                 if (word != ".") configuration.search.emplace_back(word);
         }
         for (auto word = key == "options" ? next_word(line) : ""; !word.empty(); word = next_word(line))
-            if (word.starts_with(kDots))
-                if (const auto dots = base::parse_integer<unsigned>(word.substr(kDots.size())))
-                    configuration.dots = std::min(*dots, kMostDots);
+            take_option(word, configuration);
     }
     if (configuration.servers.empty())
         configuration.servers.push_back({.address = *base::IpAddress::parse("127.0.0.1")});
@@ -239,7 +286,7 @@ std::vector<base::IpAddress> ask_name_servers(const std::string& host, const Res
     const auto fail = [&](std::string_view why) {
         throw Failure{Stage::dns, fmt::format("looking up {}: {}", base::quoted(host), why), deadline.passed()};
     };
-    Inquiry inquiry(configuration.servers, deadline);
+    Inquiry inquiry(configuration, deadline);
     bool was_refused = false;
     bool is_known = false;
     for (const std::string& name : names_to_ask(host, configuration)) {

@@ -4,7 +4,9 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/base/socket_address.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,13 +17,18 @@ namespace rdmanet::http {
 struct NameServer {
     base::IpAddress address;
     std::uint16_t port = 53;
+    std::uint32_t scope = 0; // of a link-local address: ifindex
+
+    [[nodiscard]] base::SocketAddress socket_address() const { return {address, port, scope}; }
 };
 
 /// Of resolv.conf(5).
 struct ResolverConfiguration {
     std::vector<NameServer> servers;
     std::vector<std::string> search;
-    unsigned dots = 1; // a name with so many is looked up as it is first
+    unsigned dots = 1;               // a name with so many is looked up as it is first
+    bool is_tcp_only = false;        // "use-vc"
+    std::chrono::seconds timeout{5}; // of a server that is asked by TCP; by UDP the next one is asked long before
 };
 
 /// Without a server, this host's.

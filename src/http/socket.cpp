@@ -3,7 +3,6 @@
 #include "resolver.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/socket_address.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <netinet/in.h>
@@ -47,8 +46,7 @@ std::string try_to_connect(int fd, const base::SocketAddress& address, const bas
 
 } // namespace
 
-Socket Socket::connect_to(const base::IpAddress& address, std::uint16_t port, const base::Deadline& deadline) {
-    const base::SocketAddress to(address, port);
+Socket Socket::connect_to(const base::SocketAddress& to, const base::Deadline& deadline) {
     base::UniqueFd fd = open_socket(to, SOCK_STREAM);
     if (!fd) throw Failure{Stage::tcp, fmt::format("socket: {}", base::errno_text(errno))};
     const std::string why = try_to_connect(fd.get(), to, deadline);
@@ -63,15 +61,14 @@ Socket Socket::connect(const Url& url, const base::Deadline& deadline) {
     const std::vector<base::IpAddress> addresses = resolve(url.host, deadline);
     for (std::size_t at = 0; at + 1 < addresses.size(); ++at) {
         try {
-            return connect_to(addresses[at], port, deadline.at_most(deadline.remaining() / (addresses.size() - at)));
+            return connect_to({addresses[at], port}, deadline.at_most(deadline.remaining() / (addresses.size() - at)));
         } catch (const Failure&) { // the next one may answer
         }
     }
-    return connect_to(addresses.back(), port, deadline);
+    return connect_to({addresses.back(), port}, deadline);
 }
 
-base::UniqueFd connect_datagrams(const base::IpAddress& address, std::uint16_t port) {
-    const base::SocketAddress to(address, port);
+base::UniqueFd connect_datagrams(const base::SocketAddress& to) {
     base::UniqueFd fd = open_socket(to, SOCK_DGRAM);
     if (fd && ::connect(fd.get(), to.get(), to.length()) != 0) fd.reset();
     return fd;

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
-#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/base/socket_address.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 #include <rdmanet/http/client.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,8 +25,7 @@ public:
     /// The first address of the host that answers; each has its share of the time. Throws Failure.
     [[nodiscard]] static Socket connect(const Url& url, const base::Deadline& deadline);
     /// Throws Failure.
-    [[nodiscard]] static Socket connect_to(const base::IpAddress& address, std::uint16_t port,
-                                           const base::Deadline& deadline);
+    [[nodiscard]] static Socket connect_to(const base::SocketAddress& to, const base::Deadline& deadline);
 
     /// Throws Failure.
     void write_all(std::string_view bytes, const base::Deadline& deadline);
@@ -44,6 +42,6 @@ private:
 };
 
 /// A socket for datagrams to that address and from it, which never waits. Without a descriptor if there can be none.
-[[nodiscard]] base::UniqueFd connect_datagrams(const base::IpAddress& address, std::uint16_t port);
+[[nodiscard]] base::UniqueFd connect_datagrams(const base::SocketAddress& to);
 
 } // namespace rdmanet::http

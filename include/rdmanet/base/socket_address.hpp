@@ -11,7 +11,8 @@ namespace rdmanet::base {
 
 class SocketAddress {
 public:
-    SocketAddress(const IpAddress& address, std::uint16_t port);
+    /// `scope`: the interface (ifindex) on which a link-local address is meant.
+    SocketAddress(const IpAddress& address, std::uint16_t port, std::uint32_t scope = 0);
     /// The address that an internet socket is bound to (getsockname(2)). Throws SystemError.
     [[nodiscard]] static SocketAddress own_of(int socket);
 

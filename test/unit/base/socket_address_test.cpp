@@ -2,6 +2,8 @@
 #include <rdmanet/base/socket_address.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
+#include <netinet/in.h>
+
 #include <catch2/catch.hpp>
 
 namespace rdmanet::base {
@@ -13,6 +15,8 @@ TEST_CASE("sockets of both families take an address and a port") {
     CHECK(v4.length() == 16);
     CHECK(SocketAddress(*IpAddress::parse("2001:db8::1"), 1).family() == AF_INET6);
     CHECK(SocketAddress(*IpAddress::parse("2001:db8::1"), 1).length() == 28);
+    const SocketAddress link_local(*IpAddress::parse("fe80::1"), 53, 7);
+    CHECK(reinterpret_cast<const sockaddr_in6*>(link_local.get())->sin6_scope_id == 7);
 
     const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const SocketAddress any(*IpAddress::parse("127.0.0.1"), 0);

@@ -3,6 +3,8 @@
 #include "resolver.hpp"
 #include "socket.hpp"
 
+#include <net/if.h>
+
 #include <catch2/catch.hpp>
 
 #include <chrono>
@@ -52,13 +54,19 @@ TEST_CASE("resolv.conf names servers, domains to search, and how many dots a who
         std::string all;
         for (const auto& server : parsed.servers) all += server.address.to_string() + ' ';
         for (const auto& domain : parsed.search) all += domain + ' ';
-        return all + std::to_string(parsed.dots);
+        return all + std::to_string(parsed.dots) + (parsed.is_tcp_only ? " by TCP" : "") +
+               (parsed.timeout == 5s ? "" : ' ' + std::to_string(parsed.timeout.count()) + " s");
     };
     CHECK(text("") == "127.0.0.1 1");
     CHECK(text("nameserver 10.0.0.1\n# nameserver 10.0.0.9\nnameserver\tfd00::1 ; second\nnameserver nonsense\n"
                "domain old\nsearch a.example b.example .\r\noptions edns0 ndots:5 timeout:1") ==
-          "10.0.0.1 fd00::1 a.example b.example 5");
-    CHECK(text("options ndots:99 ndots:x\nsearch") == "127.0.0.1 15");
+          "10.0.0.1 fd00::1 a.example b.example 5 1 s");
+    CHECK(text("options ndots:99 ndots:x use-vc timeout:99 timeout:x\nsearch") == "127.0.0.1 15 by TCP 30 s");
+    const auto scopes = parse_resolver_configuration("nameserver fe80::1%lo\nnameserver fe80::2%7\nnameserver fe80::3");
+    REQUIRE(scopes.servers.size() == 3);
+    CHECK(scopes.servers[0].scope == ::if_nametoindex("lo"));
+    CHECK(scopes.servers[1].scope == 7);
+    CHECK(scopes.servers[2].scope == 0);
 }
 
 TEST_CASE("a server that refuses one family at once is still heard about the other") {
@@ -106,6 +114,20 @@ TEST_CASE("a name server that is silent, gone or of no use costs little, and the
     const base::Deadline end = base::Deadline::in(60s);
     CHECK(look_up(configuration) == "127.0.0.1 127.0.0.2");
     CHECK_FALSE(end.passed());
+}
+
+TEST_CASE("where resolv.conf says so, only TCP is used, and the next server follows one that does not answer") {
+    const FakeServer good([](const NameQuestion&) { return NameReply{.addresses = {"127.0.0.1"}}; }, SOCK_STREAM);
+    const FakeServer datagrams(only_v4);
+    const FakeServer failing([](const NameQuestion&) { return NameReply{.code = NameReply::kServerFailure}; },
+                             SOCK_STREAM);
+    const auto by_tcp = [](ResolverConfiguration configuration) {
+        configuration.is_tcp_only = true;
+        return look_up(configuration);
+    };
+    CHECK(by_tcp(servers({&datagrams, &failing, &good})) == "127.0.0.1");
+    CHECK(by_tcp(servers({&datagrams})) == "looking up \"api.example\": no name server answered");
+    CHECK(by_tcp(servers({&failing})) == "looking up \"api.example\": every name server refuses to answer");
 }
 
 TEST_CASE("the time for all questions is one, whatever the number of servers and domains") {

@@ -32,11 +32,11 @@ struct NameReply {
     bool is_somebody_elses = false; // has another identifier
 };
 
-/// Serves UDP until it is destroyed.
+/// Serves UDP or TCP until it is destroyed.
 class NameServer {
 public:
-    explicit NameServer(std::function<NameReply(const NameQuestion&)> answer)
-        : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)), answer_(std::move(answer)) {
+    explicit NameServer(std::function<NameReply(const NameQuestion&)> answer, int type = SOCK_DGRAM)
+        : socket_(::socket(AF_INET, type | SOCK_CLOEXEC, 0)), answer_(std::move(answer)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -45,7 +45,8 @@ public:
         if (::bind(socket_.get(), generic, size) != 0 || ::getsockname(socket_.get(), generic, &size) != 0)
             throw std::runtime_error("a name server on loopback");
         port_ = ntohs(address.sin_port);
-        thread_ = std::thread([this] { run(); });
+        if (type == SOCK_STREAM && ::listen(socket_.get(), 8) != 0) throw std::runtime_error("listen");
+        thread_ = std::thread([this, type] { type == SOCK_STREAM ? run_tcp() : run(); });
     }
     NameServer(const NameServer&) = delete;
     NameServer& operator=(const NameServer&) = delete;
@@ -88,13 +89,32 @@ private:
             const ssize_t count =
                 ::recvfrom(socket_.get(), buffer, sizeof buffer, 0, reinterpret_cast<sockaddr*>(&from), &size);
             if (count <= 0) return;
-            const std::string query(buffer, static_cast<std::size_t>(count));
-            const bool is_v6 = query.at(query.size() - 3) == '\x1c';
-            const NameReply reply = answer_({.name = name_in(query), .is_v6 = is_v6});
-            if (reply.is_silent) continue;
-            const std::string text = packet(query, reply, is_v6);
+            const std::string text = reply_to(std::string(buffer, static_cast<std::size_t>(count)));
+            if (text.empty()) continue;
             (void)!::sendto(socket_.get(), text.data(), text.size(), 0, reinterpret_cast<sockaddr*>(&from), size);
         }
+    }
+
+    /// A question for each connection, with its length before it (RFC 1035, section 4.2.2).
+    void run_tcp() {
+        for (;;) {
+            const base::UniqueFd connection(::accept(socket_.get(), nullptr, nullptr));
+            if (!connection) return;
+            char buffer[512];
+            const ssize_t count = ::recv(connection.get(), buffer, sizeof buffer, 0);
+            if (count < 2) continue;
+            const std::string text = reply_to(std::string(buffer + 2, static_cast<std::size_t>(count) - 2));
+            if (text.empty()) continue;
+            const std::string framed = std::string(1, '\0') + static_cast<char>(text.size()) + text;
+            (void)!::send(connection.get(), framed.data(), framed.size(), MSG_NOSIGNAL);
+        }
+    }
+
+    /// Empty: none.
+    std::string reply_to(const std::string& query) {
+        const bool is_v6 = query.at(query.size() - 3) == '\x1c';
+        const NameReply reply = answer_({.name = name_in(query), .is_v6 = is_v6});
+        return reply.is_silent ? std::string() : packet(query, reply, is_v6);
     }
 
     base::UniqueFd socket_;
