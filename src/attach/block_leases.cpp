@@ -49,7 +49,7 @@ cluster::BlocksStore::Options block_options(const Node& node, const std::string&
 }
 
 bool has_block_file(const Node& node) {
-    return ::access(fmt::format("{}/blocks", node.state_directory).c_str(), F_OK) == 0;
+    return ipam::BlockFile({.state_directory = node.state_directory}).is_there();
 }
 
 std::vector<ipam::Lease> list_all_leases(NodeStore& leases, const state::AttachmentStore& records, const Node& node,

@@ -4,8 +4,6 @@
 
 #include <rdmanet/attach/recorded_leases.hpp>
 
-#include <unistd.h>
-
 namespace rdmanet::attach {
 
 NodeStore::NodeStore(const Node& node, const state::AttachmentStore& records)
@@ -18,7 +16,7 @@ auto NodeStore::repaired(const base::Deadline& deadline, Act act) {
 }
 
 bool NodeStore::is_there() const {
-    return ::access(file_.path().c_str(), F_OK) == 0;
+    return file_.is_there();
 }
 
 std::vector<ipam::Lease> NodeStore::list_unrepaired(const base::Deadline& deadline) {

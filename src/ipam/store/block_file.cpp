@@ -301,6 +301,10 @@ std::optional<std::string> BlockFile::repair(const base::Deadline& deadline) {
     return impl_->repair(deadline);
 }
 
+bool BlockFile::is_there() const {
+    return impl_->is_there();
+}
+
 const std::string& BlockFile::path() const {
     return impl_->path();
 }

@@ -34,6 +34,22 @@ auto in_files(const Act& act) try {
     throw DamagedStore(fmt::format("lease store {} is damaged: {}", quoted(path), why));
 }
 
+bool exists(const std::string& path) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) == 0) return true; // also a loop of links
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    return in_files([&]() -> bool { throw base::SystemError(fmt::format("look for {}", quoted(path)), errno); });
+}
+
+/// What rdmanet had in the file's place before it had the file.
+std::string database_of(const std::string& path) {
+    return path + ".sqlite";
+}
+
+bool is_readable(const struct stat& status) {
+    return S_ISREG(status.st_mode) && static_cast<std::size_t>(status.st_size) <= kLargest;
+}
+
 std::string free_name(const std::string& path, std::int64_t now) {
     std::string name = fmt::format("{}.corrupt-{}", path, now);
     for (int attempt = 2; ::access(name.c_str(), F_OK) == 0; ++attempt)
@@ -47,10 +63,11 @@ BookFile::BookFile(LeaseFile::Options options, const std::string& name)
     : options_(std::move(options)), path_(fmt::format("{}/{}", options_.state_directory, name)) {}
 
 bool BookFile::is_there() const {
-    struct stat status {};
-    if (::stat(path_.c_str(), &status) == 0) return true;
-    if (errno == ENOENT || errno == ENOTDIR) return false;
-    return in_files([&]() -> bool { throw base::SystemError(fmt::format("look for {}", quoted(path_)), errno); });
+    return exists(path_) || exists(database_of(path_));
+}
+
+bool BookFile::has_directory() const {
+    return exists(options_.state_directory);
 }
 
 /// nullopt if there is no file.
@@ -58,17 +75,19 @@ std::optional<LeaseBook> BookFile::find() const {
     // Opening a pipe would wait for its writer.
     const base::UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+    if (!fd && (errno == ELOOP || errno == ENXIO)) fail_as_damaged(path_, base::errno_text(errno));
     struct stat status {};
     std::string text = in_files([&]() -> std::string {
         if (!fd || ::fstat(fd.get(), &status) != 0)
             throw base::SystemError(fmt::format("open {}", quoted(path_)), errno);
-        return S_ISREG(status.st_mode) ? base::read_all(fd.get(), kLargest, path_) : std::string();
+        return is_readable(status) ? base::read_all(fd.get(), kLargest, path_) : std::string();
     });
     if (!S_ISREG(status.st_mode)) fail_as_damaged(path_, "it is not a regular file");
+    if (!is_readable(status)) fail_as_damaged(path_, "it is larger than any that was written");
     try {
         return LeaseBook::parse(std::move(text), options_.clock());
     } catch (const NotABook& error) {
-        fail_as_damaged(path_, error.what());
+        fail_as_damaged(path_, error.why());
     } catch (const NewerBook& error) {
         throw StoreError(StoreError::Kind::permanent,
                          fmt::format("lease store {} {}: use the rdmanet that wrote it, or a newer one", quoted(path_),
@@ -94,21 +113,31 @@ DirectoryLock BookFile::lock_directory(const base::Deadline& deadline) const {
 }
 
 void BookFile::write(const LeaseBook& book) const {
-    in_files([&] { base::write_file_durably(path_, book.to_text()); });
+    in_files([&] {
+        if (has_read_known_) remove_database();
+        base::write_file_durably(path_, book.to_text());
+    });
 }
 
-/// Whoever reads in between finds what the new file will have.
+/// What the file will have comes from the journal, so nothing is lost. An earlier version that is installed again would
+/// take the database for the truth.
+void BookFile::remove_database() const {
+    for (const char* of : {"", "-journal", "-wal", "-shm"}) (void)::unlink((database_of(path_) + of).c_str());
+}
+
+/// The damaged file is there until the new one is, so that nobody takes it for a node without leases. What is no
+/// regular file has no second name.
 std::optional<std::string> BookFile::repair(const base::Deadline& deadline) {
     if (!is_there()) return std::nullopt;
     const DirectoryLock lock = lock_directory(deadline);
     try {
-        (void)find();
+        if (const auto book = find()) (void)book->leases(); // read() parses a lease when it is asked for
         return std::nullopt;
     } catch (const DamagedStore&) {
     }
     const std::string aside = free_name(path_, options_.clock().epoch);
     in_files([&] {
-        if (::rename(path_.c_str(), aside.c_str()) != 0)
+        if (::link(path_.c_str(), aside.c_str()) != 0 && ::rename(path_.c_str(), aside.c_str()) != 0)
             throw base::SystemError(fmt::format("rename {} to {}", quoted(path_), quoted(aside)), errno);
     });
     write(of_known_leases());

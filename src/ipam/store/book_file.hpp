@@ -27,8 +27,11 @@ public:
     /// that may be kept. Without a file that is to be made, returns a value-initialised Result.
     template <class Result, class Act>
     Result change(IfAbsent if_absent, const base::Deadline& deadline, Act act) {
-        if (if_absent == IfAbsent::give_nothing && !has_read_known_ && !is_there()) return Result();
+        const bool may_be_absent = if_absent == IfAbsent::give_nothing && !has_read_known_;
+        if (may_be_absent && !has_directory()) return Result();
         const DirectoryLock lock = lock_directory(deadline);
+        // Who has the lock may have been making the file.
+        if (may_be_absent && !is_there()) return Result();
         LeaseBook book = read();
         Result result = act(book);
         if (may_keep(result) && book.is_changed()) write(book);
@@ -39,6 +42,8 @@ public:
     [[nodiscard]] std::optional<std::string> repair(const base::Deadline& deadline);
 
     [[nodiscard]] const std::string& path() const { return path_; }
+    /// Whether there is a file, or one of an earlier version.
+    [[nodiscard]] bool is_there() const;
 
 private:
     template <class Result>
@@ -48,11 +53,12 @@ private:
     static bool may_keep(const ReserveOutcome& outcome) { return std::holds_alternative<Granted>(outcome); }
     static bool may_keep(const std::optional<Granted>& granted) { return granted.has_value(); }
 
-    [[nodiscard]] bool is_there() const;
+    [[nodiscard]] bool has_directory() const;
     [[nodiscard]] DirectoryLock lock_directory(const base::Deadline& deadline) const;
     [[nodiscard]] std::optional<LeaseBook> find() const;
     [[nodiscard]] LeaseBook of_known_leases() const;
     void write(const LeaseBook& book) const;
+    void remove_database() const;
 
     LeaseFile::Options options_;
     std::string path_;

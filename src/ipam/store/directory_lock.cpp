@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <chrono>
@@ -17,8 +18,25 @@ namespace rdmanet::ipam {
 
 using base::quoted;
 
-DirectoryLock::DirectoryLock(const std::string& directory, const base::Deadline& deadline)
-    : fd_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+namespace {
+
+/// Somebody may have removed the directory, and another process has made it again.
+bool is_at(int fd, const std::string& directory) {
+    struct stat own {};
+    struct stat there {};
+    return ::fstat(fd, &own) == 0 && ::stat(directory.c_str(), &there) == 0 && own.st_dev == there.st_dev &&
+           own.st_ino == there.st_ino;
+}
+
+} // namespace
+
+DirectoryLock::DirectoryLock(const std::string& directory, const base::Deadline& deadline) {
+    do lock(directory, deadline);
+    while (!is_at(fd_.get(), directory));
+}
+
+void DirectoryLock::lock(const std::string& directory, const base::Deadline& deadline) {
+    fd_ = base::UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd_) throw base::SystemError(fmt::format("open directory {}", quoted(directory)), errno);
     while (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)

@@ -1,4 +1,4 @@
-// Held while a store's file is put in place or moved away, which no lock inside of the file can guard.
+// Held while a store's file is read and replaced. A lock of the file itself would be of the one that is replaced.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -15,6 +15,8 @@ public:
     DirectoryLock(const std::string& directory, const base::Deadline& deadline);
 
 private:
+    void lock(const std::string& directory, const base::Deadline& deadline);
+
     base::UniqueFd fd_;
 };
 

@@ -4,6 +4,7 @@
 // has the ranges and blocks, which BlockTable reads and changes.
 #pragma once
 
+#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/ipam/store.hpp>
 #include <rdmanet/ipam/store/block_file.hpp>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -45,6 +47,8 @@ public:
     explicit LeaseBook(Time now) : now_(now) {}
     /// With those whose address and slot no earlier one has.
     LeaseBook(Time now, const std::vector<Lease>& known);
+    LeaseBook(LeaseBook&&) = default; // a copy's rows would be in the original's text
+    LeaseBook& operator=(LeaseBook&&) = default;
 
     /// Store::reserve() and Store::reserve_at_once(). After another outcome than Granted the book must not be kept.
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);
@@ -123,11 +127,18 @@ private:
 [[nodiscard]] Lease parse_lease(std::string_view line);
 /// As a field of a line.
 [[nodiscard]] std::string escaped(std::string_view text);
+/// The text of a file with its last line.
+[[nodiscard]] std::string sealed(std::string text);
 
 /// The text was cut, changed, or is something else.
-class NotABook : public base::Error {
+class NotABook : public DamagedStore {
 public:
-    using Error::Error;
+    explicit NotABook(std::string why) : DamagedStore("the lease store is damaged: " + why), why_(std::move(why)) {}
+
+    [[nodiscard]] const std::string& why() const { return why_; }
+
+private:
+    std::string why_;
 };
 /// A newer version of this program has written it.
 class NewerBook : public base::Error {

@@ -194,14 +194,16 @@ std::string last_line(std::string_view text) {
 std::string_view body_of(std::string_view text) {
     if (!text.starts_with(kHead)) throw NotABook("it does not begin as a file of leases");
     const auto head_end = text.find('\n');
-    const auto version = base::parse_integer<int>(text.substr(kHead.size(), head_end - kHead.size()));
-    if (head_end == std::string_view::npos || !version || *version < 1) throw NotABook("it names no version");
-    if (*version != kVersion)
-        throw NewerBook(fmt::format("has version {}, this program knows versions up to {}", *version, kVersion));
+    if (head_end == std::string_view::npos) throw NotABook("it names no version");
+    // Every version has this last line, so that a damaged number does not make the file a newer version's.
     const std::size_t end_size = last_line("").size();
     if (text.size() < head_end + 1 + end_size) throw NotABook(fmt::format("it is cut short at {} bytes", text.size()));
     const std::string_view all = text.substr(0, text.size() - end_size);
     if (text.substr(all.size()) != last_line(all)) throw NotABook("it is not what was written");
+    const auto version = base::parse_integer<int>(text.substr(kHead.size(), head_end - kHead.size()));
+    if (!version || *version < 1) throw NotABook("it names no version");
+    if (*version != kVersion)
+        throw NewerBook(fmt::format("has version {}, this program knows versions up to {}", *version, kVersion));
     return all.substr(head_end + 1);
 }
 
@@ -223,6 +225,10 @@ std::string escaped(std::string_view text) {
             field += c;
     }
     return field;
+}
+
+std::string sealed(std::string text) {
+    return text += last_line(text);
 }
 
 std::string line_of(const Lease& lease) {
@@ -283,8 +289,7 @@ std::string LeaseBook::to_text() const {
         Writer(text, "rest").field(one.space).field(one.address.to_string()).field(one.until);
     for (const RangeRow& range : ranges) write(range, text);
     for (const Block& block : blocks) write(block, text);
-    text += last_line(text);
-    return text;
+    return sealed(std::move(text));
 }
 
 /// The hash tells damage. What it can't tell is a program that writes nonsense: a row must still make sense.

@@ -94,6 +94,10 @@ std::optional<std::string> LeaseFile::repair(const base::Deadline& deadline) {
     return impl_->repair(deadline);
 }
 
+bool LeaseFile::is_there() const {
+    return impl_->is_there();
+}
+
 const std::string& LeaseFile::path() const {
     return impl_->path();
 }

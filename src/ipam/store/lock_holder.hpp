@@ -5,8 +5,8 @@
 
 namespace rdmanet::ipam {
 
-/// `, which process 123 (rdmanet) has locked`, or nothing if that can't be told. Reads /proc/locks: to open the file
-/// and ask F_GETLK would, on closing it, drop the locks that this process has there (fcntl(2)).
+/// `, which process 123 (rdmanet) has locked`, or nothing if that can't be told. Reads /proc/locks, because
+/// flock(2) does not say who has a lock.
 [[nodiscard]] std::string lock_holder_of(const std::string& path);
 
 } // namespace rdmanet::ipam

@@ -78,7 +78,7 @@ public:
     /// `Exhausted` also means that no open block has the wanted address.
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
                                          const base::Deadline& deadline) override;
-    /// Closes, in the same transaction, the blocks of one that only a request gets.
+    /// Closes, in the same write, the blocks of one that only a request gets.
     std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) override;
     std::vector<Lease> withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
                                 const base::Deadline& deadline) override;
@@ -143,6 +143,8 @@ public:
     [[nodiscard]] Time now() const;
     /// As LeaseFile's.
     std::optional<std::string> repair(const base::Deadline& deadline);
+    /// As LeaseFile's.
+    [[nodiscard]] bool is_there() const;
     /// STATE_DIR/blocks
     [[nodiscard]] const std::string& path() const;
 
