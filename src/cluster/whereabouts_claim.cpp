@@ -132,11 +132,12 @@ std::optional<IpAddress> WhereaboutsClaim::secure(const Pool& pool, IpAddress ad
         const Written written = parts_.api.reserve(place_, address, owner_, deadline);
         if (written == Written::yes) return address;
         if (written == Written::unknown) parts_.unsettled.push_back(lease_of(address));
-        if (written == Written::no && is_fresh_ && !claim_.wanted && avoid_reserved(name, address, deadline)) {
-            const auto next = move_record(pool, address, deadline);
-            if (!next) return std::nullopt;
-            address = *next;
-            continue;
+        if (written == Written::no && is_fresh_ && !claim_.wanted && !std::exchange(has_moved_, true)) {
+            if (const auto next = choose_unreserved(pool, address, deadline)) {
+                if (!move_record(pool, address, *next, deadline)) return std::nullopt;
+                address = *next;
+                continue;
+            }
         }
         const auto reservation = parts_.api.find_reservation(name, deadline);
         if (!reservation) continue;
@@ -154,32 +155,42 @@ std::optional<IpAddress> WhereaboutsClaim::secure(const Pool& pool, IpAddress ad
                                  kMostTries));
 }
 
-/// Many of the lowest addresses may be another range's, so all that are reserved are avoided. False: the reservation
-/// may be this owner's, by an earlier request that got no answer, or the server's memory does not have it yet.
-bool WhereaboutsClaim::avoid_reserved(const std::string& name, const IpAddress& address,
-                                      const base::Deadline& deadline) {
-    const auto reserved = parts_.api.recall_reserved(deadline);
-    const auto its = reserved.find(name);
-    if (its == reserved.end() || its->second == owner_.key.container_id) return false;
-    for (const auto& [other, container] : reserved)
-        if (const auto taken = address_of_reservation(place_.space, other)) avoided_.insert(*taken);
-    avoided_.insert(address);
-    return true;
+/// Many of the lowest addresses may be another range's. Returns one that nobody has reserved, as far as the server's
+/// memory knows; nullopt if that does not help.
+std::optional<IpAddress> WhereaboutsClaim::choose_unreserved(const Pool& pool, const IpAddress& address,
+                                                             const base::Deadline& deadline) const {
+    auto reserved = reserved_by_others(address, deadline);
+    if (!reserved.contains(address)) return std::nullopt;
+    reserved.insert(avoided_.begin(), avoided_.end());
+    return choose_free(claim_, pool, reserved, parts_.rest.resting(pool.uid, claim_.cooldown));
 }
 
-/// nullopt: the record went, and the next try begins anew.
-std::optional<IpAddress> WhereaboutsClaim::move_record(const Pool& pool, const IpAddress& address,
-                                                       const base::Deadline& deadline) {
+/// False: the record went, because it is not known where it is.
+bool WhereaboutsClaim::move_record(const Pool& pool, const IpAddress& address, const IpAddress& next,
+                                   const base::Deadline& deadline) {
     const auto from = key_of(address, pool.range);
-    const auto next = choose_free(claim_, pool, avoided_, parts_.rest.resting(pool.uid, claim_.cooldown));
-    const auto to = next ? key_of(*next, pool.range) : std::nullopt;
-    if (from && to) {
-        const Written written = parts_.api.move(place_, pool, *from, *to, owner_, deadline);
-        if (written == Written::yes) return next;
-        if (written == Written::unknown) parts_.unsettled.push_back(lease_of(*next));
-    }
+    const auto to = key_of(next, pool.range);
+    const Written written = from && to ? parts_.api.move(place_, pool, *from, *to, owner_, deadline) : Written::no;
+    if (written == Written::yes) return true;
+    if (written == Written::unknown) parts_.unsettled.push_back(lease_of(next));
+    avoided_.insert(address);
     parts_.returns.give_back_record(place_, owner_.key, deadline);
-    return std::nullopt;
+    return false;
+}
+
+/// Empty if the server does not list them: without the right, or while it has too much to do, the addresses are tried
+/// one after the other.
+std::set<IpAddress> WhereaboutsClaim::reserved_by_others(const IpAddress& address, const base::Deadline& deadline) const
+    try {
+    std::set<IpAddress> all;
+    for (const auto& [name, container] : parts_.api.recall_reserved(deadline))
+        if (const auto taken = address_of_reservation(place_.space, name);
+            taken && (*taken != address || container != owner_.key.container_id))
+            all.insert(*taken);
+    return all;
+} catch (const StoreError& error) {
+    if (error.unreachable()) throw;
+    return {};
 }
 
 ipam::Taken WhereaboutsClaim::taken_in_another_range(const IpAddress& address, const base::Deadline& deadline) const {

@@ -57,10 +57,12 @@ private:
                                                const base::Deadline& deadline);
     [[nodiscard]] std::optional<base::IpAddress> secure(const Pool& pool, base::IpAddress address,
                                                         const base::Deadline& deadline);
-    [[nodiscard]] bool avoid_reserved(const std::string& name, const base::IpAddress& address,
-                                      const base::Deadline& deadline);
-    [[nodiscard]] std::optional<base::IpAddress> move_record(const Pool& pool, const base::IpAddress& address,
-                                                             const base::Deadline& deadline);
+    [[nodiscard]] std::optional<base::IpAddress> choose_unreserved(const Pool& pool, const base::IpAddress& address,
+                                                                   const base::Deadline& deadline) const;
+    [[nodiscard]] bool move_record(const Pool& pool, const base::IpAddress& address, const base::IpAddress& next,
+                                   const base::Deadline& deadline);
+    [[nodiscard]] std::set<base::IpAddress> reserved_by_others(const base::IpAddress& address,
+                                                               const base::Deadline& deadline) const;
     [[nodiscard]] ipam::Taken taken_in_another_range(const base::IpAddress& address,
                                                      const base::Deadline& deadline) const;
     void check_size(const Pool& pool) const;
@@ -74,6 +76,7 @@ private:
     Place place_;
     std::set<base::IpAddress> avoided_;
     bool is_fresh_ = false;
+    bool has_moved_ = false; // once in a claim
     bool is_marked_ = false; // otherwise than the AddressRange says
     int lost_races_ = 0;
     std::string refused_version_; // of the pool when the server refused the last claim

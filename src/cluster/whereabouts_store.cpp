@@ -47,7 +47,8 @@ public:
     Impl(kube::Api& api, Options options)
         : options_(std::move(options)), server_(api), api_(api, options_.name_space, options_.node),
           range_(api, options_.state_directory, options_.node.name, options_.warn),
-          pools_(api_, Turns(api, {.holder = options_.node.name,
+          pools_(api_, Turns(api, {.name_space = options_.name_space,
+                                   .holder = options_.node.name,
                                    .state_directory = options_.state_directory,
                                    .boot_id = options_.node.boot_id,
                                    .clock = [] { return ipam::system_time().boot; }})),

@@ -35,10 +35,6 @@ constexpr seconds kForTheClaim{5};
 constexpr milliseconds kMostOftenPolled{20};
 constexpr milliseconds kLeastOftenPolled{1000};
 
-std::string path_of_turn(const std::string& pool) {
-    return fmt::format("{}/{}", kLeases, pool);
-}
-
 std::string metadata_of(const kube::Object& object, std::string_view member) {
     const auto metadata = object.content.root().find("metadata");
     return metadata ? text_or_empty(*metadata, member) : std::string();
@@ -131,7 +127,7 @@ bool Turns::take_lease(Turn& turn, const std::string& pool, const base::Deadline
         .member("kind", "Lease")
         .key("metadata")
         .begin_object();
-    lease.member("name", pool).end_object();
+    lease.member("name", name_of_turn(pool)).end_object();
     lease.key("spec").begin_object().member("holderIdentity", options_.holder).end_object().end_object();
     const kube::Outcome made = api_.create(kLeases, lease.to_text(), deadline);
     if (const auto* refused = std::get_if<kube::Refused>(&made)) {
@@ -140,7 +136,7 @@ bool Turns::take_lease(Turn& turn, const std::string& pool, const base::Deadline
         return true;
     }
     turn.api_ = &api_;
-    turn.path_ = path_of_turn(pool);
+    turn.path_ = fmt::format("{}/{}", kLeases, name_of_turn(pool));
     turn.uid_ = metadata_of(std::get<kube::Object>(made), "uid");
     return true;
 }
@@ -154,8 +150,8 @@ void Turns::wait_for_lease(Turn& turn, const std::string& pool, InVain in_vain, 
         wait_for_end(pool, begun, patience, deadline);
         if (!patience.passed()) continue;
         if (in_vain == InVain::fail)
-            throw base::TimeoutError(
-                fmt::format("waited for a turn at IPPool {}, for which other nodes compete", pool));
+            throw base::TimeoutError(fmt::format("waited for a turn at IPPool {}/{}, for which other nodes compete",
+                                                 options_.name_space, pool));
         return;
     }
 }
@@ -164,7 +160,7 @@ void Turns::wait_for_lease(Turn& turn, const std::string& pool, InVain in_vain, 
 /// memory.
 void Turns::wait_for_end(const std::string& pool, base::Deadline::Clock::time_point begun,
                          const base::Deadline& patience, const base::Deadline& deadline) const {
-    const std::string path = path_of_turn(pool);
+    const std::string path = fmt::format("{}/{}", kLeases, name_of_turn(pool));
     while (!patience.passed()) {
         note_crowd(pool);
         const auto waited = std::chrono::ceil<milliseconds>(base::Deadline::Clock::now() - begun);
@@ -177,6 +173,11 @@ void Turns::wait_for_end(const std::string& pool, base::Deadline::Clock::time_po
         (void)is_gone(api_.remove(path, {.uid = metadata_of(lease, "uid"), .resource_version = {}}, deadline));
         return;
     }
+}
+
+/// Pools of one name may be in several namespaces.
+std::string Turns::name_of_turn(const std::string& pool) const {
+    return fmt::format("{}.{}", options_.name_space, pool);
 }
 
 base::BootMemory Turns::memory_of(const std::string& pool) const {

@@ -47,7 +47,8 @@ public:
     /// Of CLOCK_BOOTTIME, in seconds.
     using Clock = std::function<std::int64_t()>;
     struct Options {
-        std::string holder; // what the Lease objects say
+        std::string name_space; // of the pools
+        std::string holder;     // what the Lease objects say
         std::string state_directory;
         std::string boot_id;
         Clock clock;
@@ -65,6 +66,7 @@ public:
     [[nodiscard]] bool is_crowded(const std::string& pool) const;
 
 private:
+    [[nodiscard]] std::string name_of_turn(const std::string& pool) const;
     [[nodiscard]] base::BootMemory memory_of(const std::string& pool) const;
     [[nodiscard]] bool is_noted(const std::string& pool, std::chrono::seconds within) const;
     [[nodiscard]] base::FileLock lock_node(const std::string& pool, const base::Deadline& deadline) const;

@@ -119,7 +119,7 @@ private:
         for (std::size_t tried = 0; tried < servers_.size(); ++tried, next_ = (next_ + 1) % servers_.size())
             for (std::size_t at = 0; at < questions_.size() && !is_over(); ++at) {
                 const auto until = deadline_.at_most(
-                    std::min<base::Deadline::Clock::duration>(configuration_.timeout, deadline_.remaining() / 2));
+                    std::min<std::chrono::milliseconds>(configuration_.timeout, deadline_.remaining() / 2));
                 if (!questions_[at].answer)
                     if (auto answer = ask_by_tcp(servers_[next_], questions_[at], until))
                         take(next_, at, *std::move(answer));

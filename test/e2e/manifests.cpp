@@ -204,8 +204,8 @@ namespace {
 /// test/cluster/cluster.sh gives these to a real API server, and the cases with the tag [cluster] use what it makes of
 /// them.
 bool is_of_api_server(const std::string& kind) {
-    return kind == "CustomResourceDefinition" || kind == "ServiceAccount" || kind == "Secret" || kind == "Role" ||
-           kind == "RoleBinding" || kind == "ClusterRole" || kind == "ClusterRoleBinding";
+    return kind == "CustomResourceDefinition" || kind == "ServiceAccount" || kind == "Secret" || kind == "Namespace" ||
+           kind == "Role" || kind == "RoleBinding" || kind == "ClusterRole" || kind == "ClusterRoleBinding";
 }
 
 } // namespace

@@ -35,18 +35,21 @@ public:
         return std::make_unique<WhereaboutsStore>(its_api, own);
     }
     [[nodiscard]] Turns turns(kube::Api& its_api, std::int64_t now) const {
-        return {its_api, {.holder = "another", .state_directory = directory.path(), .boot_id = "boot", .clock = [now] {
-                              return now;
-                          }}};
+        return {its_api,
+                {.name_space = "kube-system",
+                 .holder = "another",
+                 .state_directory = directory.path(),
+                 .boot_id = "boot",
+                 .clock = [now] { return now; }}};
     }
     [[nodiscard]] std::string pool_of_case() const { return pool_name({.space = space, .subnet = prefix(kRange)}); }
-    [[nodiscard]] std::string lease_path() const { return std::string(kLeases) + "/" + pool_of_case(); }
+    [[nodiscard]] std::string lease_path() const { return std::string(kLeases) + "/kube-system." + pool_of_case(); }
 
     /// What whoever is killed in its turn leaves.
     void leave_lease() const {
         json::Writer lease;
         lease.begin_object().member("apiVersion", "coordination.k8s.io/v1").member("kind", "Lease").key("metadata");
-        lease.begin_object().member("name", pool_of_case()).end_object().key("spec").begin_object();
+        lease.begin_object().member("name", "kube-system." + pool_of_case()).end_object().key("spec").begin_object();
         lease.member("holderIdentity", "killed").end_object().end_object();
         REQUIRE(std::holds_alternative<kube::Object>(connect("admin")->create(kLeases, lease.to_text(), soon())));
     }
@@ -129,7 +132,7 @@ TEST_CASE_METHOD(InCrowd, "who waits for a turn in vain claims nothing, and wait
     const auto its_api = relay.connect();
     const auto crowded = in_crowd(*its_api);
     CHECK_THROWS_WITH(crowded->reserve(owner("a", "p"), {claim(kRange)}, base::Deadline::in(8s)),
-                      Catch::Matchers::Contains("waited for a turn at IPPool " + pool_of_case()));
+                      Catch::Matchers::Contains("waited for a turn at IPPool kube-system/" + pool_of_case()));
     for (const std::string& request : relay.take_requests()) CHECK(request.find(kLeases) != std::string::npos);
     CHECK(claimed.empty());
     CHECK(turns(*api, ipam::system_time().boot).is_crowded(pool_of_case()));
