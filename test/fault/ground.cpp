@@ -91,13 +91,14 @@ private:
     VfNode node_{"exclusive", 0};
 };
 
-/// A virtual interface vanishes with its pod's namespace, so no test may end the pod before DEL.
+/// A virtual interface vanishes with its pod's namespace.
 class VirtualGround : public Ground {
 public:
     VirtualGround() { shell("ip link property add dev faultveth altname faultvirtual"); }
     std::string members() const override {
         return R"("attach":"host-device","device":"faultveth","mac":"02:00:00:00:00:42","mtu":1400)";
     }
+    bool outlives_pod() const override { return false; }
 
 private:
     VethParent veth_{"faultveth"};

@@ -35,6 +35,8 @@ public:
     virtual void furnish(const Pod& /*pod*/) const {}
     /// Waits until the kernel has returned what the earlier plugin gave the pod.
     virtual void wait_for_return() const {}
+    /// Whether what the pod gets is there after the pod's namespace. If not, nothing but DEL can return it.
+    [[nodiscard]] virtual bool outlives_pod() const { return true; }
     /// Whether the kernel changes a device's numbers while it comes and goes.
     [[nodiscard]] virtual Numbers numbers() const { return Numbers::compared; }
 };

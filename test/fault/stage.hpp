@@ -56,6 +56,7 @@ public:
     /// The call after prepare_for().
     [[nodiscard]] PluginCall prepared_call(const std::string& command) const;
     /// The node as it is now.
+    [[nodiscard]] bool device_outlives_pod() const { return ground_->outlives_pod(); }
     [[nodiscard]] NodeState node() const { return NodeState::take(ground_->numbers()); }
     [[nodiscard]] std::string state_directory() const;
     /// The only record.

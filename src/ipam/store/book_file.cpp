@@ -119,6 +119,11 @@ void BookFile::write(const LeaseBook& book) const {
     });
 }
 
+/// What a writer that was killed has left (base::write_file_durably()). Whoever has the lock is the only writer.
+void BookFile::remove_unfinished() const {
+    (void)::unlink((path_ + ".tmp").c_str());
+}
+
 /// What the file will have comes from the journal, so nothing is lost. An earlier version that is installed again would
 /// take the database for the truth.
 void BookFile::remove_database() const {

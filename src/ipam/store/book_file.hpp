@@ -31,10 +31,16 @@ public:
         if (may_be_absent && !has_directory()) return Result();
         const DirectoryLock lock = lock_directory(deadline);
         // Who has the lock may have been making the file.
-        if (may_be_absent && !is_there()) return Result();
+        if (may_be_absent && !is_there()) {
+            remove_unfinished();
+            return Result();
+        }
         LeaseBook book = read();
         Result result = act(book);
-        if (may_keep(result) && book.is_changed()) write(book);
+        if (may_keep(result) && book.is_changed())
+            write(book);
+        else
+            remove_unfinished();
         return result;
     }
 
@@ -59,6 +65,7 @@ private:
     [[nodiscard]] LeaseBook of_known_leases() const;
     void write(const LeaseBook& book) const;
     void remove_database() const;
+    void remove_unfinished() const;
 
     LeaseFile::Options options_;
     std::string path_;
