@@ -5,7 +5,7 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/ipam/store.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/ipam/store/lease_file.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <vector>
@@ -41,7 +41,7 @@ private:
     auto repaired(const base::Deadline& deadline, Act act);
 
     const Node& node_;
-    ipam::SqliteStore file_;
+    ipam::LeaseFile file_;
 };
 
 } // namespace rdmanet::attach

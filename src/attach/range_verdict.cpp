@@ -5,7 +5,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/ipam/store/lease_file.hpp>
 
 #include <chrono>
 #include <cstdint>

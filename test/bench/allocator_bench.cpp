@@ -1,6 +1,6 @@
-// How long the embedded store takes to open, give one address and close, and to release it, with few and with very
-// many leases. Usage: allocator_bench [LEASES ...]; the default is 10 and 1000000.
-#include <rdmanet/ipam/store/sqlite_store.hpp>
+// How long the node's own store takes to give one address, and to release it, with few and with many leases.
+// Usage: allocator_bench [LEASES ...]; the default is 10, 250 and 2500.
+#include <rdmanet/ipam/store/lease_file.hpp>
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -57,7 +57,9 @@ void fill(const std::string& directory, std::uint32_t leases, base::Uint128 hole
                          .since = 0,
                          .cooldown = std::chrono::seconds(0)});
     }
-    ipam::SqliteStore({.state_directory = directory, .known_leases = {}}).restore(known, deadline);
+    ipam::LeaseFile file({.state_directory = directory, .known_leases = [&] { return known; }});
+    (void)file.reserve(owner("first"), {claim()}, deadline);
+    (void)file.release(owner("first").key, deadline);
 }
 
 double median(std::vector<double> values) {
@@ -70,7 +72,7 @@ template <class Act>
 double microseconds_of(const std::string& directory, Act act) {
     const auto begin = std::chrono::steady_clock::now();
     {
-        ipam::SqliteStore store({.state_directory = directory, .known_leases = {}});
+        ipam::LeaseFile store({.state_directory = directory, .known_leases = {}});
         act(store);
     }
     return Microseconds(std::chrono::steady_clock::now() - begin).count();
@@ -99,7 +101,7 @@ void measure(const std::string& directory, std::uint32_t leases) {
 int main(int argc, char** argv) {
     std::vector<std::uint32_t> sizes;
     for (int at = 1; at < argc; ++at) sizes.push_back(base::parse_integer<std::uint32_t>(argv[at]).value());
-    if (sizes.empty()) sizes = {10, 1'000'000};
+    if (sizes.empty()) sizes = {10, 250, 2500};
     for (const std::uint32_t leases : sizes) {
         std::string directory = std::filesystem::exists("/dev/shm") ? "/dev/shm/bench-XXXXXX" : "/tmp/bench-XXXXXX";
         if (::mkdtemp(directory.data()) == nullptr) return 1;

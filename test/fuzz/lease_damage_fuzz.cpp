@@ -28,7 +28,7 @@ std::vector<ipam::Claim> claims() {
 class Template {
 public:
     Template() {
-        ipam::SqliteStore store(options(directory_.path()));
+        ipam::LeaseFile store(options(directory_.path()));
         for (unsigned number = 0; number < kHolders; ++number)
             (void)store.reserve(owner(number, "pod-" + std::to_string(number)), claims(), soon());
         for (const unsigned number : {2U, 3U, 7U}) store.release(owner(number).key, soon());
@@ -36,7 +36,7 @@ public:
         image_ = base::read_file(store.path(), 1U << 20U);
     }
 
-    [[nodiscard]] ipam::SqliteStore::Options options(const std::string& directory) const {
+    [[nodiscard]] ipam::LeaseFile::Options options(const std::string& directory) const {
         return {.state_directory = directory,
                 .known_leases = [this] { return leases_; },
                 .clock = [] { return ipam::Time{.boot = 1000, .epoch = 1'700'000'000}; }};
@@ -73,7 +73,7 @@ public:
     }
 
     /// False if the store refused. Addresses that it gave before still count.
-    bool take(ipam::SqliteStore& store, unsigned number) try {
+    bool take(ipam::LeaseFile& store, unsigned number) try {
         const ipam::Owner newcomer = owner(50 + number);
         const auto wanted = claims();
         const auto outcome = store.reserve(newcomer, wanted, soon());
@@ -99,7 +99,7 @@ private:
 };
 
 /// Calls that must work or refuse, whatever the file has.
-void look_around(ipam::SqliteStore& store) {
+void look_around(ipam::LeaseFile& store) {
     try {
         (void)store.list_all(soon());
         (void)store.usage(claims().front(), soon());
@@ -110,7 +110,7 @@ void look_around(ipam::SqliteStore& store) {
 }
 
 void demand_repairable(const Template& sound, const std::string& directory) {
-    ipam::SqliteStore store(sound.options(directory));
+    ipam::LeaseFile store(sound.options(directory));
     try {
         const bool replaced = store.repair(soon()).has_value();
         demand(store.verify(soon()).empty(), "repaired, it still has faults");
@@ -130,7 +130,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (size < 3) return 0;
     clear(directory);
     {
-        ipam::SqliteStore store(sound.options(directory.path()));
+        ipam::LeaseFile store(sound.options(directory.path()));
         put_file(store.path(), damaged(sound.image(), as_text(data, size)));
         Taking newcomers(sound.leases());
         for (unsigned number = 0; number < kNewcomers; ++number)

@@ -3,7 +3,7 @@
 
 #include "support/directory.hpp"
 
-#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/ipam/store/lease_file.hpp>
 
 #include <chrono>
 #include <filesystem>

@@ -74,7 +74,7 @@ private:
     }
 
     void restart() {
-        store_ = std::make_unique<ipam::SqliteStore>(ipam::SqliteStore::Options{
+        store_ = std::make_unique<ipam::LeaseFile>(ipam::LeaseFile::Options{
             .state_directory = directory_, .known_leases = {}, .clock = [this] { return now_; }});
     }
 
@@ -123,7 +123,7 @@ private:
 
     std::string directory_;
     ipam::Time now_{.boot = 1000, .epoch = 1'700'000'000};
-    std::unique_ptr<ipam::SqliteStore> store_;
+    std::unique_ptr<ipam::LeaseFile> store_;
     LeaseModel model_;
     std::vector<ipam::Lease> seen_;
 };

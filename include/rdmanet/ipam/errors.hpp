@@ -23,7 +23,7 @@ private:
     Kind kind_;
 };
 
-/// The store's content is inconsistent. Nothing was changed; see SqliteStore::repair().
+/// The store's content is inconsistent. Nothing was changed; see LeaseFile::repair().
 class DamagedStore : public StoreError {
 public:
     explicit DamagedStore(std::string message) : StoreError(Kind::permanent, std::move(message)) {}

@@ -1,14 +1,9 @@
 #include "blocks_api.hpp"
 
-#include "../listing.hpp"
-#include "../pool.hpp"
+#include "../pools/pool.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/whereabouts_store.hpp>
-#include <rdmanet/ipam/block_cut.hpp>
-#include <rdmanet/ipam/errors.hpp>
-#include <rdmanet/json/writer.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 
 #include <algorithm>
 
@@ -16,32 +11,16 @@ namespace rdmanet::cluster {
 namespace {
 
 using ipam::StoreError;
-using kube::Refusal;
 
 constexpr const char* kBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
 constexpr const char* kRanges = "/apis/rdmanet.cni/v1alpha1/addressranges";
 constexpr const char* kNodes = "/api/v1/nodes";
-constexpr const char* kOfWhereabouts = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces";
-// Objects in one answer: it must fit into http::Limits::most_bytes, and the server builds it in its memory.
-constexpr int kWholeNodes = 100; // with up to 50 images each (kubelet, nodeStatusMaxImages)
-constexpr int kNames = 1000;     // the server decodes whole objects for them
-constexpr unsigned kMostNamesAtOnce = 20000;
+constexpr const char* kPools = "/apis/whereabouts.cni.cncf.io/v1alpha1";
+constexpr int kNames = 1000; // the server decodes whole objects for them
 
-std::string path_to(const char* kind, const std::string& name) {
-    return fmt::format("{}/{}", kind, percent_encoded(name));
-}
-
-/// "KEY=VALUE" in a query.
-std::string label(const char* key, const std::string& value) {
-    return percent_encoded(fmt::format("rdmanet.cni/{}={}", key, value));
-}
-
-std::string label_of_range(const std::string& space, const base::IpPrefix& range) {
-    return label("range", label_value(object_name(space, range)));
-}
-
-std::string quoted_json(const std::string& text) {
-    return json::Writer().value(text).to_text();
+/// A selector, encoded for a query.
+std::string selector(const char* key, std::string_view relation, const std::string& value) {
+    return fmt::format("?labelSelector={}", percent_encoded(fmt::format("rdmanet.cni/{}{}{}", key, relation, value)));
 }
 
 template <class Parsed>
@@ -54,328 +33,171 @@ std::optional<Parsed> parsed(const std::optional<kube::Object>& object, const st
     }
 }
 
+/// One that somebody else has made by hand: its name is taken, and that is all.
+std::optional<BlockObject> block_if_any(const json::Reader& object) try {
+    return BlockObject::parse(object);
+} catch (const json::ValueError&) {
+    return std::nullopt;
+}
+
 /// Of a whole pool, or of its metadata.
 PoolHead head_of(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
-    PoolHead pool{.name = metadata.at("name").string(),
+    const auto annotations = metadata.find("annotations");
+    PoolHead pool{.name_space = metadata.at("namespace").string(),
+                  .name = metadata.at("name").string(),
                   .mark = mark_of_pool(metadata),
                   .version = metadata.at("resourceVersion").string(),
-                  .has_annotations = metadata.find("annotations").has_value()};
+                  .has_annotations = annotations.has_value()};
     const auto spec = object.find("spec");
     const auto allocations = spec ? spec->find("allocations") : std::nullopt;
     if (!allocations) return pool;
-    pool.records = allocations->members().size();
     const auto range = base::IpPrefix::parse(text_or_empty(*spec, "range"));
-    if (!range) return pool;
-    for (const auto& [key, entry] : allocations->members())
-        if (const auto address = address_of_key(key, *range)) pool.addresses.push_back(*address);
+    for (const auto& [key, entry] : allocations->members()) {
+        const auto address = range ? address_of_key(key, *range) : std::nullopt;
+        if (address)
+            pool.addresses.push_back(*address);
+        else
+            ++pool.unreadable;
+    }
     return pool;
-}
-
-WriteOutcome outcome_of(const kube::Object& object) {
-    WriteOutcome outcome{.done = WriteOutcome::Done::yes, .date = object.date};
-    const auto metadata = object.content.root().find("metadata");
-    if (!metadata) return outcome; // a Status: it is gone
-    if (const auto version = metadata->find("resourceVersion")) outcome.version = version->string();
-    if (const auto uid = metadata->find("uid")) outcome.uid = uid->string();
-    outcome.is_going = metadata->find("deletionTimestamp").has_value();
-    return outcome;
 }
 
 } // namespace
 
-void BlocksApi::refuse(const kube::Refused& refused) const {
-    std::string fix;
-    if (refused.why == Refusal::not_found) fix = ": install rdmanet's CustomResourceDefinitions";
-    if (refused.why == Refusal::forbidden)
-        fix = fmt::format(": grant that right to the user of the kubeconfig{}{}",
-                          api_.access().user.empty() ? "" : ", ", api_.access().user);
-    if (refused.why == Refusal::unauthorized) fix = ": renew the token or certificate in the kubeconfig";
-    const auto kind = refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent;
-    const std::string text = fmt::format("lease store: {}{}", refused.message, fix);
-    if (refused.why == Refusal::forbidden) throw MissingRight(kind, text);
-    if (refused.why == Refusal::not_found) throw MissingKind(kind, text);
-    throw StoreError(kind, text);
-}
+BlocksApi::BlocksApi(kube::Api& api) : requests_(api, "install rdmanet's CustomResourceDefinitions") {}
 
-kube::Outcome BlocksApi::get(const std::string& path, const base::Deadline& deadline, kube::Shape shape) try {
-    kube::Outcome outcome = api_.get(path, deadline, shape);
-    if (const auto* object = std::get_if<kube::Object>(&outcome)) date_ = object->date;
-    return outcome;
-} catch (const http::TransportError& error) {
-    throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
-}
-
-std::optional<kube::Object> BlocksApi::find(const std::string& path, const base::Deadline& deadline) {
-    kube::Outcome outcome = get(path, deadline, kube::Shape::whole);
-    if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(*object);
-    const auto& refused = std::get<kube::Refused>(outcome);
-    if (refused.why == Refusal::not_found) return std::nullopt;
-    refuse(refused);
-}
-
-/// What `parse` makes of the objects, or of the rows of a table, without those that it leaves out. nullopt if the
-/// server does not know the kind.
-template <class Element>
-std::optional<std::vector<Element>>
-BlocksApi::list_if_served(const Listing& listing, const base::Deadline& deadline,
-                          const std::function<std::optional<Element>(const json::Reader&)>& parse) try {
-    std::vector<Element> all;
-    const bool is_served = for_each_listed(
-        {.get = [&](const std::string& path) { return get(path, deadline, listing.shape); },
-         .refuse = [&](const kube::Refused& refused) { refuse(refused); }},
-        listing, [&] { all.clear(); },
-        [&](const json::Reader& object) {
-            if (auto element = parse(object)) all.push_back(*std::move(element));
-        });
-    return is_served ? std::optional(std::move(all)) : std::nullopt;
-} catch (const json::ValueError& error) {
-    throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", listing.path, error.what()));
-}
-
-template <class Element>
-std::vector<Element> BlocksApi::list(const Listing& listing, const base::Deadline& deadline,
-                                     const std::function<std::optional<Element>(const json::Reader&)>& parse) {
-    if (auto all = list_if_served(listing, deadline, parse)) return *std::move(all);
-    throw MissingKind(StoreError::Kind::permanent, "lease store: the API server does not know AddressBlocks: install "
-                                                   "rdmanet's CustomResourceDefinitions");
-}
-
-WriteOutcome BlocksApi::write(const std::function<kube::Outcome()>& ask, std::initializer_list<Refusal> means_no) {
-    try {
-        const kube::Outcome outcome = ask();
-        if (const auto* object = std::get_if<kube::Object>(&outcome)) {
-            date_ = object->date;
-            return outcome_of(*object);
-        }
-        const auto& refused = std::get<kube::Refused>(outcome);
-        if (std::find(means_no.begin(), means_no.end(), refused.why) != means_no.end())
-            return {.done = WriteOutcome::Done::no};
-        if (refused.may_have_been_done) return {.done = WriteOutcome::Done::unknown, .trouble = refused.message};
-        refuse(refused);
-    } catch (const http::TransportError& error) {
-        if (error.may_have_been_done()) return {.done = WriteOutcome::Done::unknown, .trouble = error.what()};
-        throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
-    }
-}
-
-WriteOutcome BlocksApi::patch(const std::string& path, Changes changes, const base::Deadline& deadline) {
-    return write([&] { return api_.patch(path, changes.to_text(), deadline); },
-                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
-}
-
-std::optional<RangeObject> BlocksApi::find_range(const std::string& name, const base::Deadline& deadline) {
-    const std::string path = path_to(kRanges, name);
-    return parsed<RangeObject>(find(path, deadline), path);
-}
-
-std::optional<RangeObject> BlocksApi::recall_range(const std::string& name, const base::Deadline& deadline) {
-    const std::string path = fmt::format("{}?resourceVersion=0", path_to(kRanges, name));
-    return parsed<RangeObject>(find(path, deadline), path);
-}
-
-std::vector<RangeObject> BlocksApi::list_ranges(const std::string& space, const base::Deadline& deadline) {
-    return list<RangeObject>({.path = fmt::format("{}?labelSelector={}", kRanges, label("space", label_value(space)))},
-                             deadline, [&](const json::Reader& object) {
-                                 RangeObject range = RangeObject::parse(object);
-                                 return range.space == space ? std::optional(std::move(range)) : std::nullopt;
-                             });
-}
-
-std::vector<RangeObject> BlocksApi::list_all_ranges(const base::Deadline& deadline) {
-    return list<RangeObject>({.path = kRanges}, deadline, [](const json::Reader& object) -> std::optional<RangeObject> {
+DeclaredRanges BlocksApi::list_ranges(From source, const base::Deadline& deadline) {
+    DeclaredRanges ranges;
+    using Parsed = std::variant<AddressRange, IgnoredRange>;
+    const auto parsed = [&]() -> std::optional<std::vector<Parsed>> {
         try {
-            return RangeObject::parse(object);
-        } catch (const json::ValueError&) { // who works in its space is told
+            return requests_.list_if_served<Parsed>({.path = from(kRanges, source)}, deadline, parse_range);
+        } catch (const MissingRight&) {
+            // A user without rights is refused before the server looks whether there is such a kind. What kinds there
+            // are, every user may know (Kubernetes, ClusterRole system:discovery).
+            if (requests_.find(fmt::format("/apis/{}", kBlocksVersion), deadline)) throw;
             return std::nullopt;
         }
-    });
-}
-
-/// A user without rights is refused before the server looks whether there is such a kind. What kinds there are, every
-/// user may know (Kubernetes, ClusterRole system:discovery).
-bool BlocksApi::knows_ranges(const base::Deadline& deadline) {
-    const kube::Outcome outcome = get(fmt::format("/apis/{}", kBlocksVersion), deadline, kube::Shape::whole);
-    const auto* refused = std::get_if<kube::Refused>(&outcome);
-    return refused == nullptr || refused->why != Refusal::not_found;
-}
-
-WriteOutcome BlocksApi::create(const RangeObject& range, const base::Deadline& deadline) {
-    return write([&] { return api_.create(kRanges, range.to_text(), deadline); }, {Refusal::already_exists});
-}
-
-WriteOutcome BlocksApi::confirm(const RangeObject& range, const base::Deadline& deadline) {
-    return patch(path_to(kRanges, range.name()),
-                 Changes()
-                     .test("/metadata/resourceVersion", quoted_json(range.version))
-                     .set("/spec/confirmed", "true")
-                     .set("/metadata/finalizers", fmt::format("[\"{}\"]", kFinalizer)),
-                 deadline);
-}
-
-WriteOutcome BlocksApi::write(const RangeObject& range, const base::Deadline& deadline) {
-    return patch(path_to(kRanges, range.name()),
-                 Changes()
-                     .test("/metadata/resourceVersion", quoted_json(range.version))
-                     .set("/spec", range.spec_text())
-                     .set("/metadata/finalizers", fmt::format("[\"{}\"]", kFinalizer)),
-                 deadline);
-}
-
-bool BlocksApi::keeps_held(const RangeObject& range, const base::Deadline& deadline) {
-    RangeObject with_held = range;
-    const base::Uint128 first = range.subnet.network().value();
-    with_held.held = {{first, first}};
-    with_held.moves = 1;
-    // A dry run (Kubernetes API concepts, "Dry-run") answers with the object as it would be kept.
-    const kube::Outcome outcome = [&] {
-        try {
-            return api_.patch(fmt::format("{}?dryRun=All", path_to(kRanges, range.name())),
-                              Changes().set("/spec", with_held.spec_text()).to_text(), deadline, kube::Shape::whole);
-        } catch (const http::TransportError& error) {
-            throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
-        }
     }();
-    if (const auto* refused = std::get_if<kube::Refused>(&outcome)) refuse(*refused);
-    const json::Reader spec = std::get<kube::Object>(outcome).content.root().at("spec");
-    return spec.find("held") && spec.find("moves");
-}
-
-WriteOutcome BlocksApi::remove(const RangeObject& range, const base::Deadline& deadline) {
-    return write(
-        [&] {
-            return api_.remove(path_to(kRanges, range.name()), {.uid = range.uid, .resource_version = range.version},
-                               deadline);
-        },
-        {Refusal::not_found, Refusal::conflict});
-}
-
-WriteOutcome BlocksApi::let_go(const RangeObject& range, const base::Deadline& deadline) {
-    return patch(
-        path_to(kRanges, range.name()),
-        Changes().test("/metadata/resourceVersion", quoted_json(range.version)).set("/metadata/finalizers", "[]"),
-        deadline);
+    ranges.is_served = parsed.has_value();
+    if (!parsed) return ranges;
+    for (const Parsed& one : *parsed) {
+        if (const auto* range = std::get_if<AddressRange>(&one)) ranges.declared.push_back(*range);
+        if (const auto* ignored = std::get_if<IgnoredRange>(&one)) ranges.ignored.push_back(*ignored);
+    }
+    return ranges;
 }
 
 std::optional<BlockObject> BlocksApi::find_block(const std::string& name, const base::Deadline& deadline) {
     const std::string path = path_to(kBlocks, name);
-    return parsed<BlockObject>(find(path, deadline), path);
+    return parsed<BlockObject>(requests_.find(path, deadline), path);
 }
 
-std::vector<BlockObject> BlocksApi::list_blocks_by(const std::string& labels, const base::Deadline& deadline) {
-    return list<BlockObject>({.path = fmt::format("{}?labelSelector={}", kBlocks, labels)}, deadline,
-                             [](const json::Reader& object) -> std::optional<BlockObject> {
-                                 try {
-                                     return BlockObject::parse(object);
-                                 } catch (const json::ValueError&) { // somebody else made it: its name is taken,
-                                     return std::nullopt;            // and that is all
-                                 }
-                             });
+std::vector<BlockObject> BlocksApi::recall_by(const std::string& selected, const base::Deadline& deadline) {
+    return requests_
+        .list_if_served<BlockObject>({.path = from(kBlocks + selected, From::memory)}, deadline, block_if_any)
+        .value_or(std::vector<BlockObject>());
 }
 
-std::vector<BlockObject> BlocksApi::list_blocks(const std::string& space, const base::IpPrefix& range,
-                                                const base::Deadline& deadline) {
-    return list_blocks_by(label_of_range(space, range), deadline);
+std::vector<BlockObject> BlocksApi::recall_blocks_of(const std::string& node, const base::Deadline& deadline) {
+    return recall_by(selector("node", "=", label_value(node)), deadline);
 }
 
-std::vector<BlockObject> BlocksApi::list_blocks_of(const std::string& node, const base::Deadline& deadline) {
-    // From the server's memory: etcd has no labels, so the server would read all blocks of the cluster. Whatever is done
-    // with an object that is out of date tests its version.
-    return list_blocks_by(fmt::format("{}&resourceVersion=0", label("node", label_value(node))), deadline);
+std::vector<BlockObject> BlocksApi::recall_blocks(const std::string& range_uid, const base::Deadline& deadline) {
+    return recall_by(selector("range-uid", "=", range_uid), deadline);
 }
 
-/// Lists from the server's memory have no pages.
-std::set<std::string> BlocksApi::list_block_names(const std::string& space, const base::IpPrefix& range,
-                                                  base::Uint128 most, const base::Deadline& deadline) {
-    return list_block_names_by(label_of_range(space, range), most <= kMostNamesAtOnce ? From::memory : From::etcd,
-                               deadline);
-}
-
-std::set<std::string> BlocksApi::list_block_names_by(const std::string& labels, From from,
-                                                     const base::Deadline& deadline) {
-    const Listing names_only{.path = fmt::format("{}?includeObject=None{}&labelSelector={}", kBlocks,
-                                                 from == From::memory ? "&resourceVersion=0" : "", labels),
-                             .page = kNames,
-                             .shape = kube::Shape::table};
+std::set<std::string> BlocksApi::recall_names(const std::string& range_uid, const base::Deadline& deadline) {
+    const Listing names{.path =
+                            from(fmt::format("{}{}&includeObject=None", kBlocks, selector("range-uid", "=", range_uid)),
+                                 From::memory),
+                        .page = kNames,
+                        .shape = kube::Shape::table};
     // The first column is the name, in every table of custom resources (apiextensions, tableconvertor.New()).
-    const auto names = list<std::string>(names_only, deadline, [](const json::Reader& row) {
+    const auto all = requests_.list<std::string>(names, deadline, [](const json::Reader& row) {
         const auto cells = row.at("cells").elements();
         return cells.empty() ? std::nullopt : std::optional(cells.front().string());
     });
-    return {names.begin(), names.end()};
+    return {all.begin(), all.end()};
 }
 
-bool BlocksApi::has_blocks(const RangeObject& range, const base::Deadline& deadline) {
-    const std::string its_label = label_of_range(range.space, range.subnet);
-    const std::set<std::string> remembered = list_block_names_by(its_label, From::memory, deadline);
-    // The memory may still have what has just gone.
-    if (!remembered.empty() && find_block(*remembered.begin(), deadline)) return true;
-    return !list_block_names_by(its_label, From::etcd, deadline).empty();
-}
-
-std::vector<std::string> BlocksApi::list_foreign_blocks(const RangeObject& range, const base::Deadline& deadline) {
-    const std::string its_label = label_value(object_name(range.space, range.subnet));
-    std::vector<std::string> foreign;
-    const auto overlapping = [&](const std::string& name) {
-        const auto block = block_of_name(range.space, name);
-        return block && overlap(*block, range.subnet) ? block : std::nullopt;
-    };
-    for (const std::string& name :
-         list_block_names_by(percent_encoded(fmt::format("rdmanet.cni/range!={}", its_label)), From::etcd, deadline))
-        if (overlapping(name)) foreign.push_back(name);
-    std::optional<ipam::BlockCut> cut;
-    if (range.store == kInBlocks) cut.emplace(range.subnet, range.block_size, range.requestable);
-    for (const std::string& name : list_block_names_by(label("range", its_label), From::etcd, deadline))
-        if (const auto block = overlapping(name); block && (!cut || cut->block_of(block->address()) != *block))
-            foreign.push_back(name);
-    return foreign;
+std::vector<base::IpPrefix> BlocksApi::list_other_blocks(const std::string& space, const base::IpPrefix& subnet,
+                                                         const std::string& but_of_range,
+                                                         const base::Deadline& deadline) {
+    // Whoever has no such label is selected, too (Kubernetes, labels, "Set-based requirement").
+    const std::string selected = but_of_range.empty() ? "" : selector("range-uid", "!=", but_of_range);
+    return requests_
+        .list_if_served<base::IpPrefix>({.path = kBlocks + selected, .page = kNames, .shape = kube::Shape::metadata},
+                                        deadline,
+                                        [&](const json::Reader& object) {
+                                            const auto block =
+                                                block_of_name(space, object.at("metadata").at("name").string());
+                                            return block && overlap(*block, subnet) ? block : std::nullopt;
+                                        })
+        .value_or(std::vector<base::IpPrefix>());
 }
 
 WriteOutcome BlocksApi::create(const BlockObject& block, const base::Deadline& deadline) {
-    return write([&] { return api_.create(kBlocks, block.to_text(), deadline); }, {Refusal::already_exists});
+    return requests_.create(kBlocks, block.to_text(), deadline);
 }
 
-WriteOutcome BlocksApi::write(const BlockObject& block, const std::string& version, Finalizer finalizer,
-                              const base::Deadline& deadline) {
-    return patch(
-        path_to(kBlocks, block.name()),
-        Changes()
-            .test("/metadata/resourceVersion", quoted_json(version))
-            .set("/spec", block.spec_text())
-            .set("/metadata/labels", block.labels_text())
-            .set("/metadata/annotations", block.annotations_text())
-            .set("/metadata/finalizers", finalizer == Finalizer::kept ? fmt::format("[\"{}\"]", kFinalizer) : "[]"),
-        deadline);
+WriteOutcome BlocksApi::write(const BlockObject& block, const std::string& version, const base::Deadline& deadline) {
+    return requests_.patch(path_to(kBlocks, object_name(block.space, block.block)),
+                           std::move(Changes()
+                                         .test("/metadata/resourceVersion", quoted_json(version))
+                                         .set("/spec", block.spec_text())
+                                         .set("/metadata/labels", block.labels_text())
+                                         .set("/metadata/annotations", block.annotations_text())
+                                         .set("/metadata/finalizers", fmt::format("[\"{}\"]", kFinalizer))),
+                           deadline);
 }
 
-WriteOutcome BlocksApi::remove(const BlockObject& block, const std::string& version, const base::Deadline& deadline) {
-    return write(
-        [&] {
-            return api_.remove(path_to(kBlocks, block.name()), {.uid = block.uid, .resource_version = version},
-                               deadline);
-        },
-        {Refusal::not_found, Refusal::conflict});
+WriteOutcome BlocksApi::remove(const std::string& name, const std::string& uid, const std::string& version,
+                               const base::Deadline& deadline) {
+    const std::string path = path_to(kBlocks, name);
+    const WriteOutcome let_go = requests_.patch(path,
+                                                std::move(Changes()
+                                                              .test("/metadata/resourceVersion", quoted_json(version))
+                                                              .set("/metadata/finalizers", "[]")),
+                                                deadline);
+    if (let_go.done != WriteOutcome::Done::yes) return let_go;
+    const WriteOutcome removed =
+        requests_.remove(path, {.uid = uid, .resource_version = let_go.version}, deadline);
+    // One that somebody has deleted went with its finalizer.
+    if (removed.done == WriteOutcome::Done::no && !find_block(name, deadline)) return let_go;
+    return removed;
 }
 
-const std::string& BlocksApi::name_space() const {
-    static const std::string kUsual = "kube-system"; // whereabouts' own
-    const std::string& name_space = api_.access().name_space;
-    return name_space.empty() ? kUsual : name_space;
+std::vector<PoolHead> BlocksApi::list_pools(const std::string& space, const base::IpPrefix& subnet,
+                                            const base::Deadline& deadline) {
+    auto pools = requests_.list_if_served<PoolHead>(
+        {.path = fmt::format("{}/ippools", kPools), .shape = kube::Shape::metadata}, deadline,
+        [](const json::Reader& object) { return std::optional(head_of(object)); });
+    if (!pools) return {};
+    // The name of a node's slice does not say where the name of the network ends and that of the node begins, so the
+    // cluster is asked for the node.
+    std::set<std::string> nodes;
+    std::set<std::string> others;
+    const auto is_of_node = [&](const NodeSlice& slice) {
+        if (!overlap(slice.subnet, subnet) || others.contains(slice.node)) return false;
+        if (nodes.contains(slice.node)) return true;
+        const bool is_node = find_node(slice.node, From::etcd, deadline).has_value();
+        (is_node ? nodes : others).insert(slice.node);
+        return is_node;
+    };
+    std::erase_if(*pools, [&](const PoolHead& pool) {
+        if (const auto its = subnet_of_pool(space, pool.name)) return !overlap(*its, subnet);
+        const std::vector<NodeSlice> slices = slices_of_pool(space, pool.name);
+        return std::none_of(slices.begin(), slices.end(), is_of_node);
+    });
+    return *std::move(pools);
 }
 
-std::string BlocksApi::path_of_pools() const {
-    return fmt::format("{}/{}/ippools", kOfWhereabouts, name_space());
-}
-
-std::vector<PoolHead> BlocksApi::list_pools(const base::Deadline& deadline) {
-    return list_if_served<PoolHead>({.path = path_of_pools(), .shape = kube::Shape::metadata}, deadline,
-                                    [](const json::Reader& object) { return std::optional(head_of(object)); })
-        .value_or(std::vector<PoolHead>());
-}
-
-std::optional<PoolHead> BlocksApi::find_pool(const std::string& name, const base::Deadline& deadline) {
-    const std::string path = fmt::format("{}/{}", path_of_pools(), name);
-    const auto object = find(path, deadline);
+std::optional<PoolHead> BlocksApi::find_pool(const std::string& name_space, const std::string& name,
+                                             const base::Deadline& deadline) {
+    const std::string path = path_to(fmt::format("{}/namespaces/{}/ippools", kPools, name_space), name);
+    const auto object = requests_.find(path, deadline);
     if (!object) return std::nullopt;
     try {
         return head_of(object->content.root());
@@ -384,14 +206,8 @@ std::optional<PoolHead> BlocksApi::find_pool(const std::string& name, const base
     }
 }
 
-WriteOutcome BlocksApi::create_marked_pool(const std::string& space, const base::IpPrefix& subnet,
-                                           const std::string& mark, const base::Deadline& deadline) {
-    const std::string object = empty_pool_text({.space = space, .subnet = subnet}, mark);
-    return write([&] { return api_.create(path_of_pools(), object, deadline); }, {Refusal::already_exists});
-}
-
 WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& mark, const base::Deadline& deadline) {
-    constexpr const char* kPath = "/metadata/annotations/rdmanet.cni~1store"; // "~1" is a slash (RFC 6901)
+    constexpr const char* kPath = "/metadata/annotations/rdmanet.cni~1address-range"; // "~1" is a slash (RFC 6901)
     Changes changes;
     changes.test("/metadata/resourceVersion", quoted_json(pool.version));
     if (mark.empty())
@@ -399,41 +215,14 @@ WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& mark,
     else if (pool.has_annotations)
         changes.set(kPath, quoted_json(mark));
     else
-        changes.set("/metadata/annotations", fmt::format("{{\"{}\":{}}}", kStoreOfPool, quoted_json(mark)));
-    return patch(fmt::format("{}/{}", path_of_pools(), pool.name), std::move(changes), deadline);
+        changes.set("/metadata/annotations", fmt::format("{{\"{}\":{}}}", kMarkOfPool, quoted_json(mark)));
+    return requests_.patch(path_to(fmt::format("{}/namespaces/{}/ippools", kPools, pool.name_space), pool.name),
+                           std::move(changes), deadline);
 }
 
-std::optional<NodeObject> BlocksApi::find_node(const std::string& name, const base::Deadline& deadline) {
-    const std::string path = path_to(kNodes, name);
-    return parsed<NodeObject>(find(path, deadline), path);
-}
-
-std::optional<NodeObject> BlocksApi::recall_node(const std::string& name, const base::Deadline& deadline) {
-    const std::string path = fmt::format("{}?resourceVersion=0", path_to(kNodes, name));
-    return parsed<NodeObject>(find(path, deadline), path);
-}
-
-std::set<std::string> BlocksApi::list_of_nodes(std::string_view member, const base::Deadline& deadline) {
-    const auto all =
-        list<std::string>({.path = kNodes, .shape = kube::Shape::metadata}, deadline, [&](const json::Reader& object) {
-            return std::optional(object.at("metadata").at(member).string());
-        });
-    return {all.begin(), all.end()};
-}
-
-std::set<std::string> BlocksApi::list_node_names(const base::Deadline& deadline) {
-    return list_of_nodes("name", deadline);
-}
-
-std::set<std::string> BlocksApi::list_node_uids(const base::Deadline& deadline) {
-    return list_of_nodes("uid", deadline);
-}
-
-std::set<std::string> BlocksApi::list_boot_ids(const base::Deadline& deadline) {
-    const auto boots =
-        list<std::string>({.path = kNodes, .page = kWholeNodes}, deadline,
-                          [](const json::Reader& object) { return std::optional(NodeObject::parse(object).boot_id); });
-    return {boots.begin(), boots.end()};
+std::optional<NodeObject> BlocksApi::find_node(const std::string& name, From source, const base::Deadline& deadline) {
+    const std::string path = from(path_to(kNodes, name), source);
+    return parsed<NodeObject>(requests_.find(path, deadline), path);
 }
 
 } // namespace rdmanet::cluster

@@ -191,7 +191,7 @@ TEST_CASE_METHOD(AllocatorFixture, "leases of dead owners are reclaimed before a
 }
 
 TEST_CASE_METHOD(AllocatorFixture, "an address that another process reclaims first is free nevertheless") {
-    SqliteStore other(options());
+    LeaseFile other(options());
     const auto taken_back_meanwhile = [&](const std::string& container) {
         probe.dead = {container};
         probe.meanwhile = [&, container] { (void)other.release(owner(container).key, soon()); };

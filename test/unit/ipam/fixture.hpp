@@ -3,7 +3,7 @@
 
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/ipam/config.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/ipam/store/lease_file.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <unistd.h>
@@ -102,18 +102,24 @@ class StoreFixture {
 public:
     StoreFixture() : store(options()) {}
 
-    [[nodiscard]] SqliteStore::Options options() {
+    [[nodiscard]] LeaseFile::Options options() {
         return {.state_directory = directory.path(), .known_leases = {}, .clock = [this] { return now; }};
     }
     [[nodiscard]] std::string reserve(const Owner& who, const std::vector<Claim>& claims) {
         return text_of(store.reserve(who, claims, soon()));
     }
     [[nodiscard]] std::string release(const Owner& who) { return text_of(store.release(who.key, soon())); }
-    [[nodiscard]] std::vector<std::string> faults() { return store.verify(soon()); }
+    /// What is wrong with the file; empty: nothing.
+    [[nodiscard]] std::string faults() try {
+        (void)store.list_all(soon());
+        return {};
+    } catch (const DamagedStore& damage) {
+        return damage.what();
+    }
 
     Time now{.boot = 1000, .epoch = 1'700'000'000};
     TemporaryDirectory directory;
-    SqliteStore store;
+    LeaseFile store;
 };
 
 } // namespace rdmanet::ipam::test

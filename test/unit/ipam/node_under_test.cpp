@@ -7,8 +7,8 @@ namespace {
 class Node final : public StoreUnderTest {
 public:
     std::unique_ptr<Store> connect(const std::vector<std::string>& /*subnets*/) override {
-        return std::make_unique<SqliteStore>(
-            SqliteStore::Options{.state_directory = directory_.path(), .known_leases = {}});
+        return std::make_unique<LeaseFile>(
+            LeaseFile::Options{.state_directory = directory_.path(), .known_leases = {}});
     }
     std::string space() const override { return "space"; }
 

@@ -4,7 +4,6 @@
 #include "support/names.hpp"
 
 #include <catch2/catch.hpp>
-#include <sqlite3.h>
 #include <sys/resource.h>
 
 #include <filesystem>
@@ -31,7 +30,7 @@ void write(const std::string& path, const std::string& content) {
 class DamageFixture : public StoreFixture {
 public:
     DamageFixture() {
-        SqliteStore filled(options());
+        LeaseFile filled(options());
         for (int number = 0; number < 40; ++number)
             (void)filled.reserve(owner("c" + std::to_string(number), "uid" + std::to_string(number)),
                                  {claim("10.0.0.0/24"), claim("fd00::/64")}, soon());
@@ -41,7 +40,7 @@ public:
         sound = content_of(store.path());
     }
 
-    [[nodiscard]] SqliteStore::Options seeded() {
+    [[nodiscard]] LeaseFile::Options seeded() {
         auto with = options();
         with.known_leases = [this] { return known; };
         return with;
@@ -50,23 +49,23 @@ public:
     /// Uses the file as it is. True if every call worked.
     bool is_usable() {
         try {
-            SqliteStore other(options());
+            LeaseFile other(options());
             (void)other.find(owner("c1").key, soon());
             (void)other.reserve(owner("new"), {claim("10.0.0.0/24")}, soon());
             (void)other.release(owner("c2").key, soon());
             (void)other.release(owner("new").key, soon());
             return true;
         } catch (const StoreError& error) {
-            CHECK_THAT(error.what(), Contains("leases.sqlite"));
+            CHECK_THAT(error.what(), Contains("/leases\""));
             return false;
         }
     }
 
     /// Repairs the store, and checks that it is sound and has its leases. Returns whether the file was replaced.
     bool repair() {
-        SqliteStore other(seeded());
+        LeaseFile other(seeded());
         const auto moved = other.repair(soon());
-        REQUIRE(other.verify(soon()).empty());
+        REQUIRE_NOTHROW(other.list_all(soon()));
         if (moved) {
             REQUIRE(other.list_all(soon()) == known);
             std::filesystem::remove_all(*moved);
@@ -81,7 +80,7 @@ public:
 } // namespace
 
 TEST_CASE_METHOD(DamageFixture, "a truncated file is reported, and repaired from the known leases") {
-    for (std::size_t size = 0; size < sound.size(); size += size < 4200 ? 97 : 1021) {
+    for (std::size_t size = 0; size < sound.size(); size += 97) {
         INFO("cut at " << size);
         write(store.path(), sound.substr(0, size));
         REQUIRE_FALSE(is_usable());
@@ -117,14 +116,6 @@ TEST_CASE_METHOD(DamageFixture, "a foreign file is moved aside") {
     CHECK_FALSE(is_usable());
     CHECK(repair());
     CHECK_FALSE(repair());
-
-    std::filesystem::remove(store.path());
-    sqlite3* foreign = nullptr;
-    REQUIRE(sqlite3_open(store.path().c_str(), &foreign) == SQLITE_OK);
-    CHECK(sqlite3_exec(foreign, "CREATE TABLE other(x); PRAGMA user_version = 1", nullptr, nullptr, nullptr) == 0);
-    sqlite3_close(foreign);
-    CHECK_FALSE(is_usable());
-    CHECK(repair());
 }
 
 TEST_CASE_METHOD(DamageFixture, "a lack of descriptors is temporary, whether the file is made or repaired") {
@@ -144,32 +135,22 @@ TEST_CASE_METHOD(DamageFixture, "a lack of descriptors is temporary, whether the
         return temporary;
     };
     write(store.path(), std::string(8192, 'x'));
-    CHECK(is_temporary([&] { (void)SqliteStore(options()).repair(soon()); }));
+    CHECK(is_temporary([&] { (void)LeaseFile(options()).repair(soon()); }));
     std::filesystem::remove(store.path());
-    CHECK(is_temporary([&] { (void)SqliteStore(options()).reserve(owner("c2"), {claim("10.0.0.0/24")}, soon()); }));
+    CHECK(is_temporary([&] { (void)LeaseFile(options()).reserve(owner("c2"), {claim("10.0.0.0/24")}, soon()); }));
 }
 
 TEST_CASE_METHOD(DamageFixture, "a damaged file is kept unchanged, with the time in its name") {
     write(store.path(), sound.substr(0, 5000));
-    SqliteStore other(seeded());
+    LeaseFile other(seeded());
     const auto moved = other.repair(soon());
     REQUIRE(moved);
     CHECK(*moved == store.path() + ".corrupt-1700000000");
     CHECK(content_of(*moved) == sound.substr(0, 5000));
 }
 
-TEST_CASE_METHOD(DamageFixture, "a journal without its file is not played back") {
-    write(store.path() + "-journal", std::string(4096, 'j'));
-    std::filesystem::remove(store.path());
-    CHECK(reserve(owner("a"), {claim("10.0.0.0/24")}) == "10.0.0.0/24");
-    CHECK(faults().empty());
-}
-
 TEST_CASE_METHOD(DamageFixture, "a newer version is refused, and does not count as damage") {
-    sqlite3* newer = nullptr;
-    REQUIRE(sqlite3_open(store.path().c_str(), &newer) == SQLITE_OK);
-    CHECK(sqlite3_exec(newer, "PRAGMA user_version = 2", nullptr, nullptr, nullptr) == SQLITE_OK);
-    sqlite3_close(newer);
+    write(store.path(), "rdmanet leases 2" + sound.substr(sound.find('\n')));
     try {
         (void)store.reserve(owner("new"), {claim("10.0.0.0/24")}, soon());
         FAIL("accepted");
@@ -181,21 +162,11 @@ TEST_CASE_METHOD(DamageFixture, "a newer version is refused, and does not count 
     }
 }
 
-TEST_CASE_METHOD(DamageFixture, "a store that was replaced while open is opened again") {
+TEST_CASE_METHOD(DamageFixture, "a file that somebody has replaced is read as it is") {
     (void)store.find(owner("c1").key, soon());
     std::filesystem::rename(store.path(), store.path() + ".old");
     write(store.path(), sound);
     CHECK(release(owner("c1")) == "10.0.0.1/24 fd00::1/64");
-    SqliteStore fresh(options());
+    LeaseFile fresh(options());
     CHECK(fresh.find(owner("c1").key, soon()).empty());
-}
-
-TEST_CASE_METHOD(DamageFixture, "runs that disagree with the leases are detected") {
-    sqlite3* database = nullptr;
-    REQUIRE(sqlite3_open(store.path().c_str(), &database) == SQLITE_OK);
-    CHECK(sqlite3_exec(database, "DELETE FROM runs", nullptr, nullptr, nullptr) == SQLITE_OK);
-    sqlite3_close(database);
-    CHECK(store.verify(soon()).size() == 1);
-    CHECK_FALSE(is_usable());
-    CHECK(repair());
 }

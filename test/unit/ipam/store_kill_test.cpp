@@ -64,7 +64,7 @@ TEST_CASE_METHOD(StoreFixture, "a reservation killed before any system call took
     (void)reserve(owner("first"), {claim("10.0.0.0/24")});
     at_every_call([] {},
                   [&] {
-                      SqliteStore own(options());
+                      LeaseFile own(options());
                       (void)own.reserve(owner("a"), {claim("10.0.0.0/24"), claim("fd00::/64")}, soon());
                   },
                   [&] {
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(StoreFixture, "a reservation killed before any system call took
 TEST_CASE_METHOD(StoreFixture, "the next release completes one that was killed before any system call") {
     at_every_call([&] { REQUIRE(reserve(owner("a"), {claim("10.0.0.0/24")}) == "10.0.0.0/24"); },
                   [&] {
-                      SqliteStore own(options());
+                      LeaseFile own(options());
                       (void)own.release(owner("a").key, soon());
                   },
                   [&] {
@@ -92,7 +92,7 @@ TEST_CASE("the next process creates a store whose creation was killed before any
     auto fixture = std::make_unique<StoreFixture>();
     at_every_call([&] { fixture = std::make_unique<StoreFixture>(); },
                   [&] {
-                      SqliteStore own(fixture->options());
+                      LeaseFile own(fixture->options());
                       (void)own.reserve(owner("a"), {claim("10.0.0.0/24")}, soon());
                   },
                   [&] {
@@ -117,11 +117,11 @@ TEST_CASE("the next repair completes one that was killed before any system call"
             std::filesystem::resize_file(fixture->store.path(), 5000);
         },
         [&] {
-            SqliteStore own(seeded());
+            LeaseFile own(seeded());
             (void)own.repair(soon());
         },
         [&] {
-            SqliteStore own(seeded());
+            LeaseFile own(seeded());
             (void)own.repair(soon());
             REQUIRE(text_of(own.reserve(owner("b"), {claim("10.0.0.0/24")}, soon())) == "10.0.0.1/24");
             REQUIRE(own.list_all(soon()).size() == 2);

@@ -2,7 +2,7 @@
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/ipam/store/lease_file.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include "support/concat.hpp"
@@ -36,7 +36,7 @@ struct StateDirectory : rdmanet::test::Directory {
 
     void save(const state::AttachmentRecord& record) const { node_at(path()).records().save(record); }
     void lease(const state::AttachmentRecord& record) const {
-        ipam::SqliteStore store({.state_directory = path()});
+        ipam::LeaseFile store({.state_directory = path()});
         ipam::Owner owner{.key = {record.key.network, record.key.container_id, record.key.ifname},
                           .pod_namespace = record.pod.pod_namespace,
                           .pod_name = record.pod.name,

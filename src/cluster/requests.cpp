@@ -1,0 +1,120 @@
+#include "requests.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/json/writer.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::cluster {
+namespace {
+
+using ipam::StoreError;
+using kube::Refusal;
+
+WriteOutcome outcome_of(const kube::Object& object) {
+    WriteOutcome outcome{.done = WriteOutcome::Done::yes};
+    const auto metadata = object.content.root().find("metadata");
+    if (!metadata) return outcome; // a Status: it is gone
+    if (const auto version = metadata->find("resourceVersion")) outcome.version = version->string();
+    if (const auto uid = metadata->find("uid")) outcome.uid = uid->string();
+    return outcome;
+}
+
+} // namespace
+
+std::string from(std::string path, From source) {
+    if (source == From::etcd) return path;
+    return fmt::format("{}{}resourceVersion=0", path, path.find('?') == std::string::npos ? '?' : '&');
+}
+
+std::string path_to(const std::string& path, const std::string& name) {
+    return fmt::format("{}/{}", path, percent_encoded(name));
+}
+
+std::string quoted_json(std::string_view text) {
+    return json::Writer().value(text).to_text();
+}
+
+void Requests::refuse(const kube::Refused& refused) const {
+    std::string fix;
+    if (refused.why == Refusal::not_found) fix = fmt::format(": {}", install_);
+    if (refused.why == Refusal::forbidden)
+        fix = fmt::format(": grant that right to the user of the kubeconfig{}{}",
+                          api_.access().user.empty() ? "" : ", ", api_.access().user);
+    if (refused.why == Refusal::unauthorized) fix = ": renew the token or certificate in the kubeconfig";
+    if (refused.why == Refusal::too_large)
+        fix = ": the pool is full; use several smaller ranges, or declare the range with an AddressRange";
+    const auto kind = refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent;
+    const std::string text = fmt::format("lease store: {}{}", refused.message, fix);
+    if (refused.why == Refusal::forbidden) throw MissingRight(kind, text);
+    if (refused.why == Refusal::not_found) throw MissingKind(kind, text);
+    throw StoreError(kind, text);
+}
+
+void Requests::refuse_kind(const std::string& path) const {
+    throw MissingKind(StoreError::Kind::permanent,
+                      fmt::format("lease store: the API server does not know {}: {}", path, install_));
+}
+
+std::optional<kube::Object> Requests::find(const std::string& path, const base::Deadline& deadline) try {
+    kube::Outcome outcome = api_.get(path, deadline);
+    if (auto* object = std::get_if<kube::Object>(&outcome)) {
+        date_ = object->date;
+        return std::move(*object);
+    }
+    const auto& refused = std::get<kube::Refused>(outcome);
+    if (refused.why == Refusal::not_found) return std::nullopt;
+    refuse(refused);
+} catch (const http::TransportError& error) {
+    throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
+}
+
+bool Requests::for_each(const Listing& listing, const base::Deadline& deadline, const std::function<void()>& begin,
+                        const std::function<void(const json::Reader&)>& act) try {
+    return for_each_listed({.get =
+                                [&](const std::string& path) {
+                                    kube::Outcome outcome = api_.get(path, deadline, listing.shape);
+                                    if (const auto* object = std::get_if<kube::Object>(&outcome)) date_ = object->date;
+                                    return outcome;
+                                },
+                            .refuse = [&](const kube::Refused& refused) { refuse(refused); }},
+                           listing, begin, act);
+} catch (const http::TransportError& error) {
+    throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
+} catch (const json::ValueError& error) {
+    throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", listing.path, error.what()));
+}
+
+WriteOutcome Requests::write(const std::function<kube::Outcome()>& ask, std::initializer_list<Refusal> means_no) {
+    try {
+        const kube::Outcome outcome = ask();
+        if (const auto* object = std::get_if<kube::Object>(&outcome)) {
+            date_ = object->date;
+            return outcome_of(*object);
+        }
+        const auto& refused = std::get<kube::Refused>(outcome);
+        if (std::find(means_no.begin(), means_no.end(), refused.why) != means_no.end())
+            return {.done = WriteOutcome::Done::no, .trouble = refused.message};
+        if (refused.may_have_been_done) return {.done = WriteOutcome::Done::unknown, .trouble = refused.message};
+        refuse(refused);
+    } catch (const http::TransportError& error) {
+        if (error.may_have_been_done()) return {.done = WriteOutcome::Done::unknown, .trouble = error.what()};
+        throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
+    }
+}
+
+WriteOutcome Requests::create(const std::string& path, std::string body, const base::Deadline& deadline) {
+    return write([&] { return api_.create(path, std::move(body), deadline); }, {Refusal::already_exists});
+}
+
+WriteOutcome Requests::patch(const std::string& path, Changes changes, const base::Deadline& deadline) {
+    return write([&] { return api_.patch(path, changes.to_text(), deadline); },
+                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
+}
+
+WriteOutcome Requests::remove(const std::string& path, const kube::Preconditions& preconditions,
+                              const base::Deadline& deadline) {
+    return write([&] { return api_.remove(path, preconditions, deadline); }, {Refusal::not_found, Refusal::conflict});
+}
+
+} // namespace rdmanet::cluster
