@@ -31,7 +31,7 @@ everyday=(
 	"cluster 1 release servers" "e2e-guest-2 1 e2e" "unit 1 sanitize" "fault 1 release" "e2e-guest-3 1 e2e"
 	"cluster-unit 1 sanitize servers" "cluster-fault 1 release servers" "fault-guest-1 1 fault"
 	"sanitized 1 release sanitize" "e2e-guest-4 1 e2e" "nodes 1 release" "tidy 1 sanitize" "fuzz 2 sanitize"
-	"harness 1 release" "sanitized-guest-1 1 sanitized" "build 1 release" "demo 1 release"
+	"harness 1 release" "model 2 release" "sanitized-guest-1 1 sanitized" "build 1 release" "demo 1 release"
 )
 only_in_all=(
 	"traffic 1 release" "vfs64 1 release" "bench 2 release" "mutate 2 release"
@@ -94,7 +94,7 @@ build() {
 	return 1
 }
 
-part_release() { build release rdmanet binary_tests; }
+part_release() { build release rdmanet binary_tests model_test; }
 part_sanitize() { build sanitize rdmanet unit_tests; }
 
 # Without a server, the cases that need one are skipped, and say so.
@@ -123,7 +123,11 @@ part_unit() {
 		# take half the time.
 		ASAN_OPTIONS=quarantine_size_mb=4 counted "unit-$(basename "$program")" "$program" -r progress
 	done
+	counted unit-model build/sanitize/test/model/model_test --schedules 200
 }
+
+# Only optimised code has so many schedules in a minute.
+part_model() { counted model build/release/test/model/model_test; }
 
 part_fuzz() {
 	local targets
@@ -247,10 +251,6 @@ part_cluster() {
 
 part_cluster-fault() {
 	needs=ptrace with_server_cases cluster-fault $fault_test '[cluster]' any_kernel $with_server try test/fault/run.sh
-# Moves between stores.
-	counted moves-unit $with_server try $cluster_test -r progress '[moves]'
-	RDMANET_BINARY=$release counted moves any_kernel $with_server try $e2e_test -r progress '[moves]'
-	needs=ptrace counted moves-fault any_kernel $with_server try test/fault/run.sh '[moves]'
 }
 
 # Without "none" it has long parts, too.

@@ -10,7 +10,7 @@
 namespace rdmanet::cmd {
 
 IpamCommand::IpamCommand(CLI::App& app)
-    : ipam_(app.add_subcommand("ipam", "look at addresses in all lease stores, and repair them")) {
+    : ipam_(app.add_subcommand("ipam", "look at the addresses of the node and of the cluster, and repair them")) {
     ipam_->require_subcommand(0, 1);
     options_.state_directory = cmd::state_directory();
     for (const auto add : {add_ipam_show, add_ipam_check, add_ipam_release, add_ipam_reconcile})

@@ -1,4 +1,4 @@
-// `rdmanet ipam`: subcommands about addresses in all lease stores.
+// `rdmanet ipam`: subcommands about the addresses of the node and of the cluster.
 #pragma once
 
 #include "lease_places.hpp"

@@ -44,7 +44,7 @@ int check(const IpamOptions& options, const CheckOptions& own) {
 
 IpamVerb add_ipam_show(CLI::App& ipam, IpamOptions& options) {
     CLI::App* command = ipam.add_subcommand(
-        "show", "show ranges, blocks and leases in all stores, also those that others wrote; changes nothing");
+        "show", "show ranges, blocks and leases of the node and of the cluster, whoever wrote them; changes nothing");
     add_place_options(*command, options);
     const auto node = std::make_shared<std::string>();
     command->add_option("--node", *node, "only the blocks and leases of this node");
@@ -54,11 +54,10 @@ IpamVerb add_ipam_show(CLI::App& ipam, IpamOptions& options) {
 
 IpamVerb add_ipam_check(CLI::App& ipam, IpamOptions& options) {
     CLI::App* command = ipam.add_subcommand(
-        "check", "compare the stores with journal, kernel, pods and nodes; exit status 1 if anything is wrong");
+        "check", "compare leases with journal, kernel, pods and nodes; exit status 1 if anything is wrong");
     add_place_options(*command, options);
     const auto own = std::make_shared<CheckOptions>();
-    command->add_flag("--repair", own->repair,
-                      "first create again, on this node, what the stores lack of the addresses of living pods");
+    command->add_flag("--repair", own->repair, "first create again, on this node, the missing leases of living pods");
     command
         ->add_option("--pause", own->pause,
                      "seconds until what seems wrong is looked at again, because it may just be changing")

@@ -20,29 +20,22 @@ namespace rdmanet::cmd {
 namespace {
 
 // A page of a long list takes a busy server longer than what an ADD asks for.
-constexpr http::Limits kLimits{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(30)};
-// In all: two looks, five minutes between them, and what is to be freed.
+constexpr http::Limits kLimits{
+    .connect = std::chrono::seconds(2), .request = std::chrono::seconds(30), .most_bytes = http::kMostOfPage};
+// In all: two checks, two minutes between them, and what is to be freed.
 constexpr std::chrono::minutes kLongest{20};
 
 void note(const std::string& text) {
     base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}\n", text), "standard error");
 }
 
-struct ReconcileOptions {
-    bool dry_run = false;
-    bool unknown_nodes_are_ready = false;
-};
-
 /// Returns the exit status. Throws base::Error if something ended the work, after the report.
-int reconcile(const IpamOptions& places, const ReconcileOptions& options) {
+int reconcile(const IpamOptions& places, bool is_dry_run) {
     using Wanted = cluster::ReconcileOptions;
     kube::Access access = ops::find_access(find_lease_places(places));
     for (const std::string& warning : access.warnings) note(warning);
     kube::Api api(std::move(access), kLimits);
-    const Wanted wanted{.act = options.dry_run ? Wanted::Act::only_looks : Wanted::Act::frees,
-                        .unknown_node = options.unknown_nodes_are_ready ? Wanted::UnknownNode::is_ready
-                                                                        : Wanted::UnknownNode::keeps,
-                        .note = note};
+    const Wanted wanted{.act = is_dry_run ? Wanted::Act::only_looks : Wanted::Act::frees, .note = note};
     const cluster::Reconciled result = cluster::reconcile(api, wanted, base::Deadline::in(kLongest));
     print(places.json ? ops::to_json(result, wanted.act) : ops::to_text(result, wanted.act));
     if (!result.failure.empty()) throw base::Error(result.failure);
@@ -53,19 +46,19 @@ int reconcile(const IpamOptions& places, const ReconcileOptions& options) {
 
 IpamVerb add_ipam_reconcile(CLI::App& ipam, IpamOptions& places) {
     CLI::App* command =
-        ipam.add_subcommand("reconcile", "free what pods and nodes that are gone have left in the cluster");
-    const auto own = std::make_shared<ReconcileOptions>();
-    command->add_flag("--dry-run", own->dry_run, "look once, and print what would be freed and by which rule");
+        ipam.add_subcommand("reconcile", "free what terminated pods and vanished nodes have left in the cluster");
+    const auto is_dry_run = std::make_shared<bool>(false);
+    command->add_flag("--dry-run", *is_dry_run, "check once, and print what would be freed and by which rule");
     add_output_options(*command, places.json);
     command->add_option("--kubeconfig", places.kubeconfig,
                         fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
                                     "ServiceAccount",
                                     ipam::kNodeFile));
     add_namespace_option(*command, places);
-    command->add_flag("--unknown-nodes-are-ready", own->unknown_nodes_are_ready,
-                      "also free records that do not say their node while some node is not ready");
     command->footer("Example: rdmanet ipam reconcile --dry-run --kubeconfig ~/.kube/config");
-    return {.command = command, .run = [&places, own] { return reconcile(places, *own); }, .is_about_node = false};
+    return {.command = command,
+            .run = [&places, is_dry_run] { return reconcile(places, *is_dry_run); },
+            .is_about_node = false};
 }
 
 } // namespace rdmanet::cmd

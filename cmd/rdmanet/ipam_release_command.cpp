@@ -22,15 +22,13 @@ namespace {
 struct ReleaseOptions {
     std::string address;
     std::string pod;
-    std::string node;
     bool yes = false;
 };
 
 ops::ReleaseTarget target_of(const ReleaseOptions& options) {
-    const auto given = {!options.address.empty(), !options.pod.empty(), !options.node.empty()};
-    if (std::count(given.begin(), given.end(), true) != 1)
-        throw base::Error("expected one of --address, --pod and --node: give one of them");
-    ops::ReleaseTarget target{.pod = options.pod, .node = options.node};
+    if (options.address.empty() == options.pod.empty())
+        throw base::Error("expected --address or --pod: give one of them");
+    ops::ReleaseTarget target{.pod = options.pod};
     if (!options.address.empty()) {
         target.address = base::IpAddress::parse(options.address);
         if (!target.address)
@@ -116,13 +114,12 @@ int release(const IpamOptions& options, const ReleaseOptions& own) {
 } // namespace
 
 IpamVerb add_ipam_release(CLI::App& ipam, IpamOptions& options) {
-    CLI::App* command = ipam.add_subcommand(
-        "release", "give back what a pod or node that is gone has; without --yes, only say what that is");
+    CLI::App* command =
+        ipam.add_subcommand("release", "release what a terminated pod holds; without --yes, only print that");
     add_place_options(*command, options);
     const auto own = std::make_shared<ReleaseOptions>();
     command->add_option("--address", own->address, "the leases of this address");
     command->add_option("--pod", own->pod, "the leases of this pod: NAMESPACE/NAME");
-    command->add_option("--node", own->node, "the leases and blocks of this node");
     command->add_flag("--yes", own->yes, "do it");
     command->footer("Example: rdmanet ipam release --pod default/web");
     return {.command = command, .run = [&options, own] { return release(options, *own); }};

@@ -8,6 +8,7 @@
 #include "session.hpp"
 
 #include "lookup/chained_addresses.hpp"
+#include "lookup/duplicates.hpp"
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
 #include "steps/child_link.hpp"
@@ -197,6 +198,11 @@ private:
         } catch (const cni::PluginError&) { // an IPAM plugin that refused holds nothing: the record must say so
             update_record();
             save_if_possible();
+            throw;
+        } catch (const AddressInUse& error) {
+            for (ipam::Lease& lease : fresh_leases_)
+                if (lease.address.address() == error.address()) lease.owner = {}; // so it rests: Store::withdraw()
+            update_record();
             throw;
         } catch (...) { // the rollback needs what the step learned before it failed
             update_record();

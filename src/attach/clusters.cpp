@@ -1,7 +1,9 @@
 #include "clusters.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/host_file.hpp>
 #include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 
 namespace rdmanet::attach {
 
@@ -9,11 +11,16 @@ kube::Api& Clusters::connect(const std::string& kubeconfig, const http::Limits& 
     require_not_given_up(kubeconfig);
     std::unique_ptr<kube::Api>& connection = connections_[{kubeconfig, limits.connect, limits.request}];
     if (connection) return *connection;
-    kube::Access access = kube::read_kubeconfig(kubeconfig);
+    // The path may be a network's, or come from a record of one.
+    kube::Access access = kube::read_kubeconfig(kubeconfig, {}, {}, ipam::read_node_file().directory_of(kubeconfig));
     for (const std::string& warning : access.warnings) log.warn(warning);
     connection = std::make_unique<kube::Api>(std::move(access), limits);
     return *connection;
 } catch (const kube::KubeconfigError& error) {
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", error.what()));
+} catch (const base::OutsideError& error) {
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: kubeconfig {}", error.what()));
+} catch (const json::ValueError& error) {
     throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", error.what()));
 } catch (const http::ConfigurationError& error) {
     throw ipam::StoreError(ipam::StoreError::Kind::permanent,

@@ -4,6 +4,7 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
+#include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/kube/api.hpp>
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace rdmanet::attach {
 
@@ -32,6 +34,15 @@ public:
     /// This process asks the server of that kubeconfig nothing more.
     void give_up(const std::string& kubeconfig, std::string why) { given_up_[kubeconfig] = std::move(why); }
 
+    /// The AddressRanges that this process has last asked for there.
+    void note_ranges(const std::string& kubeconfig, cluster::DeclaredRanges ranges) {
+        ranges_.insert_or_assign(kubeconfig, std::move(ranges));
+    }
+    [[nodiscard]] std::optional<cluster::DeclaredRanges> ranges(const std::string& kubeconfig) const {
+        const auto found = ranges_.find(kubeconfig);
+        return found == ranges_.end() ? std::nullopt : std::optional(found->second);
+    }
+
     /// All that this process asks may take so long together, from the first of it on.
     void allow(std::chrono::milliseconds time) { allowed_ = time; }
     /// The end of that, or `deadline` if it is earlier.
@@ -47,6 +58,7 @@ private:
     std::map<Key, std::unique_ptr<kube::Api>> connections_;
     std::set<std::string> others_;
     std::map<std::string, std::string> given_up_; // why
+    std::map<std::string, cluster::DeclaredRanges> ranges_;
     std::optional<std::chrono::milliseconds> allowed_;
     std::optional<base::Deadline> end_;
 };

@@ -99,7 +99,7 @@ void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& 
 /// The addresses that the store should have: the record's leases, where others are in no store.
 std::vector<base::IpPrefix> leased_addresses(const state::AttachmentRecord& record) {
     std::vector<base::IpPrefix> addresses = record.prefixes();
-    const auto store = record.store_with_leases();
+    const auto store = record.lease_store;
     if (!store || !leaves_out_static_addresses(*store)) return addresses;
     std::erase_if(addresses, [&](const base::IpPrefix& address) {
         return std::none_of(record.leases.begin(), record.leases.end(),
@@ -112,7 +112,7 @@ void compare_leases(const state::AttachmentRecord& record, const Node& node, con
                     ipam::Store& on_node, const base::Deadline& deadline) {
     PodProbe pods(node);
     std::vector<std::string> faults;
-    with_store(record.store_with_leases(), on_node, node, records, [&](ipam::Store& store) {
+    with_store(record.lease_store, on_node, node, records, [&](ipam::Store& store) {
         faults = ipam::Allocator(store, pods).check(owner_key(record.key), leased_addresses(record), deadline);
     });
     if (!faults.empty()) differs(faults.front(), kDeletePod);

@@ -48,7 +48,7 @@ bool is_in_result(const Link& link, const cni::Request& request) {
 /// A store of the cluster that can't be asked proves nothing. DEL goes on without it.
 std::vector<ipam::Lease> find_leases_of(const cni::Request& request, Session& session, const base::Deadline& deadline) {
     constexpr std::chrono::seconds kAskTimeout{5};
-    const auto where = lease_store_of(request, session.node);
+    const auto where = lease_store_of(request, session.node, session.records);
     // They stay in the node's own store if it had leases of the range before the node had a cluster.
     auto on_node = session.leases.find(session.key, deadline);
     if (!where || !on_node.empty()) return on_node;
@@ -123,11 +123,11 @@ void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Ses
         record.steps.push_back(std::move(step));
 }
 
-AttachmentRecord bare_record(const state::AttachmentKey& key, const cni::Request& request, const Node& node) {
+AttachmentRecord bare_record(const state::AttachmentKey& key, const cni::Request& request, const Session& session) {
     AttachmentRecord record;
     record.key = key;
-    record.boot_id = node.boot_id;
-    record.lease_store = lease_store_of(request, node);
+    record.boot_id = session.node.boot_id;
+    record.lease_store = lease_store_of(request, session.node, session.records);
     return record;
 }
 
@@ -135,7 +135,7 @@ AttachmentRecord bare_record(const state::AttachmentKey& key, const cni::Request
 /// and does not stop the rest: the addresses are released in any case.
 AttachmentRecord reconstruct(const cni::Request& request, Session& session, StillHeld& held,
                              const base::Deadline& deadline) {
-    AttachmentRecord record = bare_record(session.key, request, session.node);
+    AttachmentRecord record = bare_record(session.key, request, session);
     record.netns.path = request.netns_path;
     try {
         reconstruct_link(record, request, session, deadline);
@@ -171,7 +171,7 @@ std::optional<AttachmentRecord> find_ipam_record(const cni::Request& request, co
     if (std::holds_alternative<state::NoRecord>(outcome)) return std::nullopt;
     if (auto* record = std::get_if<AttachmentRecord>(&outcome)) return std::move(*record);
     log_unreadable(std::get<state::Unreadable>(outcome), session);
-    return bare_record(key, request, session.node); // enough to release the leases
+    return bare_record(key, request, session); // enough to release the leases
 }
 
 /// The attachment's records in every role, because the configuration may have been edited since ADD. Returns at least
@@ -189,7 +189,7 @@ std::vector<AttachmentRecord> find_records(const cni::Request& request, Session&
     }
     if (auto record = find_ipam_record(request, session, held)) records.push_back(*std::move(record));
     if (records.empty())
-        records.push_back(is_ipam ? bare_record(session.key, request, session.node)
+        records.push_back(is_ipam ? bare_record(session.key, request, session)
                                   : reconstruct(request, session, held, deadline));
     return records;
 }
@@ -206,12 +206,13 @@ bool has_given_back_shared_leases(const std::vector<AttachmentRecord>& undone, c
 
 /// It may lead to the cluster of a record whose own kubeconfig does not work any more, and its pools may have what a
 /// record does not know. Who has nothing in a cluster does not read the node's file for that.
-void use_configured_cluster(const cni::Request& request, std::vector<AttachmentRecord>& records, const Node& node) {
+void use_configured_cluster(const cni::Request& request, std::vector<AttachmentRecord>& records,
+                            const Session& session) {
     const auto is_shared = [](const AttachmentRecord& record) { return record.lease_store.has_value(); };
     if (std::none_of(records.begin(), records.end(), is_shared)) return;
-    const auto configured = lease_store_of(request, node);
+    const auto configured = lease_store_of(request, session.node, session.records);
     if (!configured) return;
-    node.clusters->also_use(configured->kubeconfig);
+    session.node.clusters->also_use(configured->kubeconfig);
     for (AttachmentRecord& record : records) {
         auto& store = record.lease_store;
         if (store && store->kind == configured->kind && store->kubeconfig == configured->kubeconfig)
@@ -230,7 +231,7 @@ void del(const cni::Request& request, const Node& node) {
     StillHeld unknown;
     std::vector<AttachmentRecord> records = find_records(request, session, unknown, deadline);
     StillHeld held = unknown;
-    use_configured_cluster(request, records, node);
+    use_configured_cluster(request, records, session);
     const Caller caller = caller_of(request);
     for (const AttachmentRecord& record : records) {
         const StillHeld left = detach(record, caller, node, session.records, session.leases, deadline, unknown);

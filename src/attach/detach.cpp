@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -177,7 +178,7 @@ std::string fix_of(const base::Error& error) {
 /// Leases in blocks are released on the node alone. Otherwise a server is asked, for which ADD has one deadline.
 base::Deadline end_of_release(const state::LeaseStore& store, const Node& node, const base::Deadline& deadline) {
     const base::Deadline own = deadline.at_most(kReleaseTimeout);
-    if (store.kind == kBlocks) return own;
+    if (store.kind == store_word(ipam::StoreKind::blocks)) return own;
     const base::Deadline end = node.clusters->until(own);
     if (!end.passed()) return end;
     throw ipam::StoreError(ipam::StoreError::Kind::temporary, "no time of this call is left to ask for that");
@@ -233,6 +234,8 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     const bool has_no_leases = attempt(held, describe_leases(record), [&] {
         if (!record.key.has_leases()) return;
         const bool are_its_own = undoing == Undoing::own_add || !has_leases_in_other_role(record.key, records);
+        for (const ipam::Lease& lease : are_its_own ? recorded_leases_of(record) : std::vector<ipam::Lease>())
+            records.forget_address(lease.space, lease.address.address());
         if (record.lease_store && are_its_own)
             is_owed = release_shared(remaining, fresh, node, records, deadline).has_value();
         // The node's own store may have some of a repeated ADD, or of one whose record is lost.
@@ -253,7 +256,7 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     const bool is_recorded = attempt(held, "journal record", [&] {
         if (held.empty() && !is_owed)
             records.remove(record.key);
-        else if (is_owed && (is_read || is_absent(record.key, records))) // nothing else would remember it
+        else if (is_owed && is_read && !is_absent(record.key, records))
             records.save(remaining);
         else if (is_read)
             save_remaining(remaining, records);
@@ -333,19 +336,22 @@ StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, 
                              const state::AttachmentStore& records, const base::Deadline& for_locks,
                              const base::Deadline& deadline) {
     StillHeld held;
-    std::size_t untried = 0;
+    std::map<std::string, std::size_t> refused; // how many could not be asked for any more, by kubeconfig
     for (const state::AttachmentRecord& record : owing) {
         if (record.lease_store->is_released && is_unsettled(record, node.boot_id)) continue; // it is too early to look
-        if (deadline.passed()) {
-            ++untried;
+        const std::string& kubeconfig = record.lease_store->kubeconfig;
+        if (const auto known = refused.find(kubeconfig); known != refused.end() || deadline.passed()) {
+            ++refused[kubeconfig];
             continue;
         }
-        attempt(held, fmt::format("addresses of {} in the cluster", describe(record)),
-                [&] { pay(record.key, node, records, for_locks, deadline); });
+        if (!attempt(held, fmt::format("addresses of {} in the cluster", describe(record)),
+                     [&] { pay(record.key, node, records, for_locks, deadline); }))
+            refused.emplace(kubeconfig, 0);
     }
-    if (untried != 0)
-        held.push_back(fmt::format("addresses of {} in the cluster: no time is left to ask for them",
-                                   base::counted(untried, "attachment", "attachments")));
+    for (const auto& [kubeconfig, count] : refused)
+        if (count != 0)
+            held.push_back(fmt::format("addresses of {} more in the cluster of kubeconfig {}",
+                                       base::counted(count, "attachment", "attachments"), kubeconfig));
     return held;
 }
 

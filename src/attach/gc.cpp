@@ -1,6 +1,7 @@
 // GC: reclaims what belongs to dead pods, for which no DEL will come. A runtime sends GC with the list of what it
 // still wants. Multus sends no GC, so a person or a timer runs `rdmanet gc`.
 #include "block_leases.hpp"
+#include "blocks_upkeep.hpp"
 #include "clusters.hpp"
 #include "detach.hpp"
 #include "node_store.hpp"
@@ -133,8 +134,9 @@ struct Lost {
     std::optional<state::LeaseStore> lease_store{};
 };
 
+/// `network`: of a runtime's GC, which no server of another network may hold up; empty: all.
 Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const Lost& lost,
-                    const base::Deadline& deadline, const Caller& caller = {}) {
+                    const base::Deadline& deadline, const Caller& caller = {}, const std::string& network = {}) {
     const state::AttachmentStore records = node.records(state::Access::undo);
     NodeStore leases(node, records);
     const auto found = dry_run == DryRun::yes ? list_leases_unrepaired(records, node, deadline)
@@ -142,7 +144,8 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
     Outcome outcome;
     std::vector<AttachmentRecord> owing; // to the cluster: they pay, whatever their pods do
     for (KnownAttachment& attachment : list_known_attachments(records, found)) {
-        if (attachment.record.owes_addresses()) owing.push_back(attachment.record);
+        if (attachment.record.owes_addresses() && (network.empty() || attachment.record.key.network == network))
+            owing.push_back(attachment.record);
         if (is_only_owing(attachment.record)) continue;
         Decision decision = decide(attachment);
         if (decision.action != Action::collect) {
@@ -163,8 +166,8 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
         else
             collect(attachment, decide, caller, node, records, leases, deadline, outcome.collected);
     }
-    if (dry_run == DryRun::no)
-        for (std::string& what : settle_blocks(node, records, deadline))
+    if (dry_run == DryRun::no && network.empty())
+        for (std::string& what : confirm_blocks(node, records, deadline))
             outcome.collected.failed.push_back(std::move(what));
     pay(owing, dry_run, node, records, deadline, outcome.collected);
     try {
@@ -184,9 +187,9 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
 
 /// Of an unreadable record of this network. It does not include the interface: it went with its pod, and another pod's
 /// interface must not be guessed.
-Lost lost_by_configuration(const cni::Request& request, const Node& node) {
+Lost lost_by_configuration(const cni::Request& request, const Node& node, const state::AttachmentStore& records) {
     if (!request.conf.ipam_type) return {};
-    if (*request.conf.ipam_type == config::kPluginName) return {.lease_store = lease_store_of(request, node)};
+    if (*request.conf.ipam_type == config::kPluginName) return {.lease_store = lease_store_of(request, node, records)};
     return {.steps = {delegate_step(request, *request.conf.ipam_type)}};
 }
 
@@ -234,16 +237,16 @@ void give_back_earlier_boot(const state::LeaseStore& where, const Node& node,
 
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     PodProbe pods(node);
-    const Lost lost = lost_by_configuration(request, node);
+    const state::AttachmentStore records = node.records(state::Access::undo);
+    const Lost lost = lost_by_configuration(request, node, records);
     if (lost.lease_store) node.clusters->also_use(lost.lease_store->kubeconfig);
-    const Collected collected =
-        collect_all(node, DryRun::no, by_list_and_liveness(request, pods), lost, deadline, caller_of(request))
-            .collected;
+    const Collected collected = collect_all(node, DryRun::no, by_list_and_liveness(request, pods), lost, deadline,
+                                            caller_of(request), request.conf.name)
+                                    .collected;
     for (const std::string& what : collected.removed) node.log.info(fmt::format("GC removed {}", what));
     for (const Kept& kept : collected.kept)
         if (kept.pod == Liveness::unknown)
             node.log.warn(fmt::format("GC kept {}, because {}", kept.what, kept.pod.reason));
-    const state::AttachmentStore records = node.records(state::Access::undo);
     if (lost.lease_store) give_back_earlier_boot(*lost.lease_store, node, records);
     restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     if (!collected.failed.empty())
@@ -266,7 +269,7 @@ void give_back_earlier_boot(const ipam::NodeFile& file, Outcome& outcome, const 
         return std::vector<std::string>();
     });
     notice("addresses in pools of an earlier boot", outcome.collected, node, [&] {
-        SharedLeases({.kind = std::string(to_string(ipam::StoreKind::whereabouts)),
+        SharedLeases({.kind = store_word(ipam::StoreKind::pools),
                       .kubeconfig = file.kubeconfig,
                       .pools = {},
                       .node_name = file.node_name},

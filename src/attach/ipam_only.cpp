@@ -98,7 +98,7 @@ void check(const cni::Request& request, const Node& node) {
     std::vector<ipam::Lease> leases;
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
-    const auto where = record == nullptr ? std::nullopt : record->store_with_leases();
+    const auto where = record == nullptr ? std::nullopt : record->lease_store;
     with_store(where, session.leases.store(), node, session.records,
                [&](ipam::Store& store) { leases = store.find(owner_key(session.key), deadline); });
     const bool has_static_only =

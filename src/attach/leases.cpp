@@ -1,7 +1,5 @@
 #include "leases.hpp"
 
-#include "block_leases.hpp"
-
 #include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/format.hpp>
 
@@ -14,6 +12,11 @@ void log_repair(const Node& node, const ipam::DamagedStore& damage, const std::o
     node.log.error(moved ? fmt::format("{}; it was rebuilt from the journal, and the damaged file is now {}",
                                        damage.what(), *moved)
                          : fmt::format("{}; it was rebuilt from the journal", damage.what()));
+}
+
+std::string store_word(ipam::StoreKind kind) {
+    if (kind == ipam::StoreKind::pools) return "whereabouts";
+    return kind == ipam::StoreKind::blocks ? "blocks" : "";
 }
 
 ipam::OwnerKey owner_key(const state::AttachmentKey& key) {
@@ -64,7 +67,7 @@ std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& reco
     sort_youngest_first(recorded_attachments, boot_id);
     std::vector<ipam::Lease> leases;
     for (const state::AttachmentRecord& record : recorded_attachments) {
-        const auto where = record.store_with_leases();
+        const auto where = record.lease_store;
         if ((where ? where->kind : "") != store) continue; // they are in another store
         for (ipam::Lease& lease : recorded_leases_of(record)) leases.push_back(std::move(lease));
     }

@@ -3,6 +3,7 @@
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/state/attachment_store.hpp>
@@ -12,6 +13,9 @@
 #include <vector>
 
 namespace rdmanet::attach {
+
+/// As state::LeaseStore::kind says it; empty: the node's own store has no such record.
+[[nodiscard]] std::string store_word(ipam::StoreKind kind);
 
 [[nodiscard]] ipam::OwnerKey owner_key(const state::AttachmentKey& key);
 [[nodiscard]] ipam::Owner owner_of(const state::AttachmentRecord& record);

@@ -1,162 +1,256 @@
 #include "network_store.hpp"
 
+#include "block_leases.hpp"
 #include "clusters.hpp"
-#include "node_store.hpp"
-#include "one_store.hpp"
-#include "recording_server.hpp"
 
+#include "owners/attachment.hpp"
+#include "owners/liveness.hpp"
+
+#include <rdmanet/base/boot_memory.hpp>
+#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace rdmanet::attach {
 namespace {
 
-RecordingServer server_of(const ipam::Config& config, const Node& node) {
-    return {config.store.kubeconfig, config.store.limits, node};
+using ipam::StoreError;
+using ipam::StoreKind;
+
+constexpr std::size_t kMostNamed = 5;
+
+cluster::Place place_of(const std::string& space, const base::IpPrefix& prefix) {
+    return {.space = space, .subnet = *base::IpPrefix::make(prefix.network(), prefix.length())};
 }
 
-/// Whether the cluster leaves all ranges to whoever comes first.
-bool is_unrecorded(const RecordedRanges& ranges) {
-    return std::all_of(ranges.begin(), ranges.end(), [](const RecordedRange& range) { return range.store.empty(); });
+std::vector<cluster::Place> places_of(const ipam::Config& network) {
+    std::vector<cluster::Place> places;
+    for (const ipam::ConfiguredRange& range : network.ranges)
+        places.push_back(place_of(range.space, range.range.subnet()));
+    return places;
 }
 
-constexpr std::chrono::milliseconds kTimeForStore{500}; // with less, it could not even say what is wrong
+/// In blocks, addresses that the configuration sets have leases, too.
+std::vector<cluster::Place> static_places_of(const ipam::Config& network) {
+    std::vector<cluster::Place> places;
+    for (const ipam::StaticAddress& given : network.addresses) {
+        const base::IpAddress address = given.address.address();
+        places.push_back(place_of(given.space, *base::IpPrefix::make(address, base::address_bits(address.family()))));
+    }
+    return places;
+}
 
-/// nullopt: the server can't be asked. The network's store asks it, too, and says what is wrong. Throws
-/// ipam::StoreError if it has to be known.
-std::optional<RecordedRanges> find_recorded(const ipam::Config& config, const Node& node, AskCluster ask,
-                                            bool is_on_node, const base::Deadline& deadline) {
-    const RecordingServer server = server_of(config, node);
-    auto known = server.remembered(places_of(config));
-    const bool is_open = !known || is_unrecorded(*known);
-    if (known && ask == AskCluster::if_unknown) return known;
-    if (known && ask == AskCluster::if_unrecorded && !(is_on_node && is_open)) return known;
+kube::Api& connect(const std::string& kubeconfig, const ipam::StoreLimits& limits, const Node& node) {
+    return node.clusters->connect(kubeconfig, {.connect = limits.connect, .request = limits.request}, node.log);
+}
+
+/// Runs `ask`. A server that does not answer it is not asked again by this process.
+template <class Ask>
+auto asking(const std::string& kubeconfig, const Node& node, Ask ask) {
     try {
-        RecordedRanges ranges = server.ask(places_of(config), deadline);
-        if (ask != AskCluster::anew) server.remember(ranges);
-        return ranges;
-    } catch (const ipam::StoreError&) {
-        if ((is_on_node && is_open) || deadline.remaining() < kTimeForStore) throw;
-        return known;
+        return ask();
+    } catch (const StoreError& error) {
+        if (error.unreachable()) node.clusters->give_up(kubeconfig, error.what());
+        throw;
     }
 }
 
-ipam::StoreKind kind_of(const RecordedRange& range, const ipam::Config& config) {
-    for (const auto& [kind, fit] : config.store.open_to)
-        if (range.store == to_string(kind)) return kind;
-    if (range.store == to_string(ipam::StoreKind::node))
-        throw ipam::StoreError(
-            ipam::StoreError::Kind::permanent,
-            fmt::format("AddressRange {} of the cluster has range {} in store \"node\", from which one node gives its "
-                        "addresses: set \"store\": \"node\" in the network on that node, or delete that AddressRange "
-                        "after the pods of the range are gone",
-                        range.object, range.place.subnet));
-    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
-                           fmt::format("AddressRange {} of the cluster has range {} in store {}, which this version "
-                                       "does not know: name the \"store\" of the network, or use a range of its own",
-                                       range.object, range.place.subnet, base::quoted(range.store)));
-}
-
-/// The store that the cluster has recorded for all ranges, as far as it has.
-ipam::Config settle(const ipam::Config& config, const RecordedRanges& ranges) {
-    const RecordedRange* first = nullptr;
-    for (const RecordedRange& range : ranges) {
-        if (range.object.empty()) continue;
-        if (first == nullptr) first = &range;
-        if (range.store != first->store)
-            throw ipam::StoreError(
-                ipam::StoreError::Kind::permanent,
-                fmt::format("the cluster has range {} in store {} (AddressRange {}) and range {} in store {} "
-                            "(AddressRange {}), and a network has one store: use ranges of one store",
-                            first->place.subnet, base::quoted(first->store), first->object, range.place.subnet,
-                            base::quoted(range.store), range.object));
+std::vector<ipam::BlockRange> known_ranges(const Node& node, const state::AttachmentStore& records) {
+    if (!has_block_file(node)) return {};
+    ipam::BlockFile file = open_block_leases(node, records);
+    try {
+        return file.ranges();
+    } catch (const ipam::DamagedStore&) { // whoever needs it makes it again
+        return {};
     }
-    if (first == nullptr) return ipam::settle_store(config, config.store.kind, config.store.why);
-    return ipam::settle_store(config, kind_of(*first, config),
-                              fmt::format("recorded in AddressRange {}{}{}", first->object,
-                                          first->node.empty() ? "" : " by node ", first->node));
 }
 
-/// Why the network's store, the node's own, must not give from a range.
-std::optional<std::string> find_other_record(const RecordedRanges& ranges, const ipam::Config& config) {
-    for (const RecordedRange& range : ranges) {
-        if (range.store.empty() || range.is_unreadable() || range.store == to_string(config.store.kind)) continue;
-        return fmt::format(
-            "AddressRange {} of the cluster has range {} in store {}, and the network names \"{}\": name "
-            "one store for the range, or use a range of its own",
-            range.object, range.place.subnet, base::quoted(range.store), config.store.kind);
-    }
-    return std::nullopt;
-}
-
-/// A network may name the node's own store, and it or its node a cluster. Asks that once in a boot, and again before it
-/// refuses: somebody may have deleted the record since.
-void require_not_in_cluster(const ipam::Config& config, const Node& node, AskCluster ask,
+cluster::Keeper find_keeper(const ipam::Config& config, const std::vector<cluster::Place>& places, const Node& node,
+                            const state::AttachmentStore& records, const std::function<kube::Api&()>& api,
                             const base::Deadline& deadline) {
-    if (config.ranges.empty() || config.store.other_kubeconfig.empty()) return;
-    const RecordingServer server(config.store.other_kubeconfig, config.store.limits, node);
-    const std::vector<cluster::Place> places = places_of(config);
-    const auto known = server.remembered(places);
-    if (known && ask != AskCluster::anew && !find_other_record(*known, config)) return;
-    const RecordedRanges ranges =
-        base::in_context("look whether the cluster has another store for the network's ranges",
-                         [&] { return server.ask(places, deadline); });
-    if (ask != AskCluster::anew) server.remember(ranges);
-    if (const auto other = find_other_record(ranges, config))
-        throw ipam::StoreError(ipam::StoreError::Kind::permanent, *other);
+    std::optional<cluster::DeclaredRanges> recalled;
+    const cluster::Keeper keeper = cluster::find_keeper(
+        places, known_ranges(node, records),
+        {.state_directory = node.state_directory, .boot_id = node.boot_id, .kubeconfig = config.store.kubeconfig}, api,
+        deadline, &recalled);
+    if (recalled) node.clusters->note_ranges(config.store.kubeconfig, *std::move(recalled));
+    return keeper;
 }
 
-/// In the node's own store, which the cluster would not know.
-ipam::Config stay_on_node(ipam::Config config, const RangeOnNode& has) {
-    config.warnings = {
-        fmt::format("range {} stays in the store of this node, which has {} of it, and the cluster has "
-                    "recorded no store for it: for store \"{}\", delete the pods of the range on this node first",
-                    has.range, has.leases, config.store.kind)};
-    config.store = {.why = fmt::format("which has {} of range {}", has.leases, has.range)};
-    return config;
+/// The cluster does not know what this node has given by itself.
+void require_none_on_node(const ipam::Config& config, NodeStore& on_node, const Node& node,
+                          const base::Deadline& deadline) {
+    if (!on_node.is_there()) return;
+    PodProbe pods(node);
+    std::vector<std::string> living;
+    for (const ipam::Lease& lease : on_node.list(deadline)) {
+        const bool is_of_network =
+            std::any_of(config.ranges.begin(), config.ranges.end(), [&](const ipam::ConfiguredRange& range) {
+                return range.space == lease.space && range.range.subnet().contains(lease.address.address());
+            });
+        if (is_of_network && pods.probe(lease.owner) != ipam::Liveness::dead)
+            living.push_back(fmt::format("{} of {}", lease.address.address(), lease.owner));
+    }
+    if (living.empty()) return;
+    const std::size_t more = living.size() - std::min(living.size(), kMostNamed);
+    living.resize(living.size() - more);
+    throw StoreError(StoreError::Kind::permanent,
+                     fmt::format("pods of this node have addresses of range {} that the cluster does not know, because "
+                                 "the node gave them by itself: {}{}: delete these pods first, or set \"store\": "
+                                 "\"node\" in the network",
+                                 config.ranges.front().range, base::join(living),
+                                 more == 0 ? "" : fmt::format(" and {} more", more)));
+}
+
+/// Blocks of other nodes would give what this node gives by itself. Asked once in a boot for each range.
+void require_not_declared(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
+    if (config.store.kubeconfig.empty()) return;
+    for (const cluster::Place& place : places_of(config)) {
+        const base::BootMemory memory(node.state_directory, node.boot_id, "undeclared",
+                                      fmt::format("{}\n{}\n{}", config.store.kubeconfig, place.space, place.subnet));
+        if (memory.find()) continue;
+        const cluster::DeclaredRanges ranges =
+            base::in_context("look whether the cluster has an AddressRange for the network's ranges", [&] {
+                return asking(config.store.kubeconfig, node, [&] {
+                    return cluster::recall_ranges(connect(config.store.kubeconfig, config.store.limits, node),
+                                                  deadline);
+                });
+            });
+        for (const cluster::AddressRange& range : ranges.declared)
+            if (range.space == cluster::network_of(place.space) && cluster::overlap(range.subnet, place.subnet))
+                throw StoreError(
+                    StoreError::Kind::permanent,
+                    fmt::format("AddressRange {} of the cluster has addresses of range {}, which this node "
+                                "would give as well: remove \"store\": \"node\" from the network, or "
+                                "use another range",
+                                range.name, place.subnet));
+        memory.note("asked");
+    }
+}
+
+base::BootMemory first_used_cluster(const Node& node) {
+    return {node.state_directory, node.boot_id, "cluster-of-node", ""};
+}
+
+/// Two clusters give the same addresses. The node's cluster is that of its own file, else the one that was used first.
+void require_cluster_of_node(const ipam::Config& config, const Node& node, const state::AttachmentStore& records,
+                             const base::Deadline& deadline) {
+    const ipam::StoreChoice& store = config.store;
+    const std::string own =
+        store.kubeconfig_of_node.empty() ? first_used_cluster(node).find().value_or("") : store.kubeconfig_of_node;
+    if (own.empty() || own == store.kubeconfig) return;
+    const base::BootMemory same(node.state_directory, node.boot_id, "same-cluster",
+                                fmt::format("{}\n{}", own, store.kubeconfig));
+    if (same.find()) return;
+    if (store.kubeconfig_of_node.empty()) {
+        const auto all = records.list().records;
+        const bool is_used = std::any_of(all.begin(), all.end(), [&](const state::AttachmentRecord& record) {
+            return record.lease_store && record.lease_store->kubeconfig == own;
+        });
+        if (!is_used) return;
+    }
+    const auto uid_of = [&](const std::string& kubeconfig) {
+        return asking(kubeconfig, node,
+                      [&] { return cluster::cluster_uid(connect(kubeconfig, store.limits, node), deadline); });
+    };
+    if (uid_of(own) == uid_of(store.kubeconfig)) return same.note("same");
+    throw StoreError(StoreError::Kind::permanent,
+                     fmt::format("kubeconfig {} of the network leads to another cluster than {}, which is that of this "
+                                 "node, and both would give the same addresses: name the node's cluster",
+                                 store.kubeconfig, own));
+}
+
+ipam::Config settled(const ipam::Config& config, StoreKind kind, const Node& node) {
+    ipam::Config settled = ipam::settle_store(config, kind);
+    for (std::size_t at = config.warnings.size(); at < settled.warnings.size(); ++at)
+        node.log.warn(settled.warnings[at]);
+    return settled;
+}
+
+StoreKind kind_of(cluster::Keeper keeper) {
+    return keeper == cluster::Keeper::blocks ? StoreKind::blocks : StoreKind::pools;
 }
 
 } // namespace
 
-ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const Node& node, AskCluster ask,
-                          const base::Deadline& deadline) {
+void require_possible(const ipam::Config& config, NodeStore& on_node, const Node& node,
+                      const base::Deadline& deadline) {
+    require_none_on_node(config, on_node, node, deadline);
+    (void)connect(config.store.kubeconfig, config.store.limits, node);
+}
+
+void note_cluster(const ipam::StoreChoice& store, const Node& node) {
+    if (!store.kubeconfig_of_node.empty()) return;
+    const base::BootMemory first = first_used_cluster(node);
+    if (first.find() != store.kubeconfig) first.note(store.kubeconfig);
+}
+
+ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const Node& node,
+                          const state::AttachmentStore& records, const base::Deadline& deadline) {
     const base::Deadline until = node.clusters->until(deadline.at_most(config.store.limits.add));
-    // STATUS comes twice a second, and leaves it to ADD.
-    if (ask != AskCluster::if_unknown) require_not_in_cluster(config, node, ask, until);
-    if (config.store.open_to.empty()) return config; // nobody has to be asked
-    const auto has = find_range_on_node(config, on_node, node, deadline);
-    const RecordedRanges ranges = find_recorded(config, node, ask, has.has_value(), until).value_or(RecordedRanges{});
-    ipam::Config settled = has && is_unrecorded(ranges) ? stay_on_node(config, *has) : settle(config, ranges);
-    for (const std::string& warning : settled.warnings) node.log.warn(warning);
-    return settled;
+    if (config.store.kind == StoreKind::node) {
+        require_not_declared(config, node, until);
+        return config;
+    }
+    require_possible(config, on_node, node, deadline);
+    require_cluster_of_node(config, node, records, until);
+    const auto keeper_of = [&](const std::vector<cluster::Place>& places) {
+        return asking(config.store.kubeconfig, node, [&] {
+            return find_keeper(
+                config, places, node, records,
+                [&]() -> kube::Api& { return connect(config.store.kubeconfig, config.store.limits, node); }, until);
+        });
+    };
+    const cluster::Keeper keeper = keeper_of(places_of(config));
+    if (keeper == cluster::Keeper::blocks && !config.addresses.empty()) {
+        std::vector<cluster::Place> all = places_of(config);
+        const auto more = static_places_of(config);
+        all.insert(all.end(), more.begin(), more.end());
+        (void)keeper_of(all);
+    }
+    return settled(config, kind_of(keeper), node);
 }
 
 ipam::Config settle_store(const ipam::Config& config, const std::optional<state::LeaseStore>& earlier,
-                          NodeStore& on_node, const Node& node, const base::Deadline& deadline) {
-    if (earlier && !earlier->is_released && earlier->kubeconfig == config.store.kubeconfig) {
-        for (const auto& [kind, fit] : config.store.open_to)
-            if (earlier->kind == to_string(kind))
-                return ipam::settle_store(config, kind, "as in an earlier ADD of this attachment");
+                          NodeStore& on_node, const Node& node, const state::AttachmentStore& records,
+                          const base::Deadline& deadline) {
+    if (earlier && !earlier->is_released && earlier->kubeconfig == config.store.kubeconfig &&
+        config.store.kind == StoreKind::cluster)
+        for (const StoreKind kind : {StoreKind::pools, StoreKind::blocks})
+            if (earlier->kind == store_word(kind)) return settled(config, kind, node);
+    return settle_store(config, on_node, node, records, deadline);
+}
+
+ipam::Config remembered_store(const ipam::Config& config, const Node& node, const state::AttachmentStore& records) {
+    if (config.store.kind == StoreKind::node) return config;
+    const auto nobody = []() -> kube::Api& { throw StoreError(StoreError::Kind::temporary, "nobody is asked"); };
+    try {
+        return ipam::settle_store(
+            config, kind_of(find_keeper(config, places_of(config), node, records, nobody, base::Deadline::in({}))));
+    } catch (const StoreError&) {
+        return ipam::settle_store(config, StoreKind::pools);
     }
-    return settle_store(config, on_node, node, AskCluster::if_unrecorded, deadline);
 }
 
-ipam::Config remembered_store(const ipam::Config& config, const Node& node) {
-    return config.store.open_to.empty()
-               ? config
-               : settle(config, server_of(config, node).remembered(places_of(config)).value_or(RecordedRanges{}));
-}
-
-void forget_store(const ipam::Config& config, const Node& node) {
-    server_of(config, node).forget(places_of(config));
+std::string describe_store(const ipam::StoreChoice& store) {
+    switch (store.kind) {
+    case StoreKind::pools:
+        return fmt::format("keep leases in whereabouts' pools, because no AddressRange has the range; kubeconfig {}",
+                           store.kubeconfig);
+    case StoreKind::blocks:
+        return fmt::format("keep leases in blocks of the AddressRange that has the range; kubeconfig {}",
+                           store.kubeconfig);
+    case StoreKind::node:
+    case StoreKind::cluster: break;
+    }
+    return fmt::format("keep leases in a file of this node, {}: this range is given on this node only",
+                       store.kubeconfig.empty() ? "because no cluster is configured" : "as the network says");
 }
 
 } // namespace rdmanet::attach

@@ -1,4 +1,5 @@
-// The store of a network that does not name one: the cluster says it, and this node remembers the answer.
+// Where a network's addresses are kept: on the node, or in the pools or blocks of a cluster. A network has all of its
+// ranges in one place.
 #pragma once
 
 #include "node_store.hpp"
@@ -7,39 +8,36 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/state/attachment_record.hpp>
+#include <rdmanet/state/attachment_store.hpp>
 
-#include <cstdint>
 #include <optional>
+#include <string>
 
 namespace rdmanet::attach {
 
-enum class AskCluster : std::uint8_t {
-    if_unknown,    // also remembers the answer
-    if_unrecorded, // the same, and again before the node's own store gives what the cluster may have recorded by now
-    anew,          // and nothing is written
-};
-
-/// `config` with the store that an AddressRange names for its ranges, else the one that fits their size. What a node
-/// remembers may be outdated: the store itself obeys the AddressRange, and refuses. So a server that can't be asked is
-/// no error here. Throws ipam::StoreError for ranges of different stores, and json::ValueError for what the network's
-/// store has no place for.
-///
-/// Where the network names the node's own store, what its cluster has recorded counts, too, but for STATUS: throws
-/// ipam::StoreError if that is another store, or if the cluster does not answer the first ADD of a boot.
-///
-/// Where neither the network nor the cluster says the store, and the node's own store has leases of a range, it is the
-/// node's own, which the warnings say. Then a server that can't be asked is an error.
+/// The configuration with its place. Asks the cluster what this node does not know: which AddressRanges there are,
+/// and, for a network that reaches it otherwise than its node, which cluster it is. Throws ipam::StoreError for ranges
+/// of several places, for a range that another place has or would give as well, for a network of another cluster than
+/// the node's, and if the server does not answer; json::ValueError for what the place has no room for.
 [[nodiscard]] ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const Node& node,
-                                        AskCluster ask, const base::Deadline& deadline);
+                                        const state::AttachmentStore& records, const base::Deadline& deadline);
 
-/// The same for an attachment whose earlier ADD has leases in a store of the cluster.
+/// The same for an attachment whose earlier ADD has, or may get, leases in the cluster.
 [[nodiscard]] ipam::Config settle_store(const ipam::Config& config, const std::optional<state::LeaseStore>& earlier,
-                                        NodeStore& on_node, const Node& node, const base::Deadline& deadline);
+                                        NodeStore& on_node, const Node& node, const state::AttachmentStore& records,
+                                        const base::Deadline& deadline);
 
-/// The same as far as this node remembers it, without a look into its own store. Asks nobody.
-[[nodiscard]] ipam::Config remembered_store(const ipam::Config& config, const Node& node);
+/// Throws what can be said of a network with a cluster without a request.
+void require_possible(const ipam::Config& config, NodeStore& on_node, const Node& node, const base::Deadline& deadline);
 
-/// Asks the cluster next time.
-void forget_store(const ipam::Config& config, const Node& node);
+/// An ADD has addresses of it.
+void note_cluster(const ipam::StoreChoice& store, const Node& node);
+
+/// As far as this node knows it without asking: pools, if nothing says that the ranges are in blocks.
+[[nodiscard]] ipam::Config remembered_store(const ipam::Config& config, const Node& node,
+                                            const state::AttachmentStore& records);
+
+/// For people: "keep leases in blocks, ...".
+[[nodiscard]] std::string describe_store(const ipam::StoreChoice& store);
 
 } // namespace rdmanet::attach

@@ -1,5 +1,5 @@
+#include "clusters.hpp"
 #include "network_store.hpp"
-#include "one_store.hpp"
 #include "prepare.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
@@ -11,6 +11,7 @@
 #include <rdmanet/attach/preview.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/state/state_directory.hpp>
 
@@ -57,19 +58,28 @@ void describe_leases_in(ipam::Store& store, Preview& preview, const ipam::Config
     }
     for (const ipam::StaticAddress& each : own.addresses)
         preview.actions.push_back(
-            own.store.kind == ipam::StoreKind::whereabouts
+            own.store.kind == ipam::StoreKind::pools
                 ? fmt::format("give {}, which the configuration names and no store records", each.address)
                 : fmt::format("lease {}, which the configuration names", each.address));
+}
+
+/// What somebody may take for a declaration of a range in pools.
+void warn_of_ignored_ranges(const ipam::StoreChoice& store, const Node& node, const base::Deadline& deadline) {
+    if (store.kind != ipam::StoreKind::pools) return;
+    kube::Api& api = node.clusters->connect(
+        store.kubeconfig, {.connect = store.limits.connect, .request = store.limits.request}, node.log);
+    for (const cluster::IgnoredRange& range : cluster::recall_ranges(api, deadline).ignored)
+        node.log.warn(fmt::format("AddressRange {} is ignored: {}", range.name, range.why));
 }
 
 void describe_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,
                      const base::Deadline& deadline) {
     const auto* configured = std::get_if<ipam::Config>(&config.ipam);
     if (configured == nullptr) return;
-    const ipam::Config own = settle_store(*configured, session.leases, session.node, AskCluster::anew, deadline);
+    const ipam::Config own = settle_store(*configured, session.leases, session.node, session.records, deadline);
     const auto requested = requested_addresses(request);
-    if (!own.store.why.empty()) preview.actions.push_back(describe_store(own.store));
-    require_in_one_store(own, session.leases, session.node, session.records, deadline);
+    preview.actions.push_back(describe_store(own.store));
+    warn_of_ignored_ranges(own.store, session.node, deadline);
     with_store(lease_store_of(own), session.leases.store(), session.node, session.records,
                [&](ipam::Store& store) { describe_leases_in(store, preview, own, requested, session.node, deadline); });
 }

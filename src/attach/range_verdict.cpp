@@ -17,8 +17,8 @@ namespace {
 constexpr std::chrono::seconds kGoodFor{30};
 constexpr std::size_t kLongestKubeconfig = 1 << 20U;
 
-std::string question(const ipam::Config& config, const state::LeaseStore& where) {
-    std::string text = fmt::format("{}\n{}\n{}\n", where.kind, where.kubeconfig, where.name_space);
+std::string question(const ipam::Config& config) {
+    std::string text = fmt::format("{}\n", config.store.kubeconfig);
     for (const ipam::ConfiguredRange& configured : config.ranges) {
         text += fmt::format("{}\n{}\n", configured.space, configured.range.subnet());
         for (const ipam::Interval& interval : configured.range.usable()) {
@@ -49,10 +49,10 @@ std::int64_t seconds_of_boot() {
 
 } // namespace
 
-RangeVerdictMemory::RangeVerdictMemory(const ipam::Config& config, const state::LeaseStore& where, const Node& node)
+RangeVerdictMemory::RangeVerdictMemory(const ipam::Config& config, const Node& node)
     : state_directory_(node.state_directory),
-      memory_(node.state_directory, node.boot_id, "range-verdict", question(config, where)),
-      head_(fmt::format("{:016x}\n", state_of_kubeconfig(where.kubeconfig))) {}
+      memory_(node.state_directory, node.boot_id, "range-verdict", question(config)),
+      head_(fmt::format("{:016x}\n", state_of_kubeconfig(config.store.kubeconfig))) {}
 
 std::optional<RangeVerdict> RangeVerdictMemory::find() const {
     const auto text = memory_.find();

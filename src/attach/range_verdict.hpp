@@ -5,7 +5,6 @@
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/ipam/config.hpp>
-#include <rdmanet/state/attachment_store.hpp>
 
 #include <optional>
 #include <string>
@@ -23,10 +22,10 @@ struct RangeVerdict {
     std::string text{}; // why
 };
 
-/// The verdict on all ranges of a network in one store, for half a minute.
+/// The verdict on all ranges of a network in a cluster, for half a minute.
 class RangeVerdictMemory {
 public:
-    RangeVerdictMemory(const ipam::Config& config, const state::LeaseStore& where, const Node& node);
+    RangeVerdictMemory(const ipam::Config& config, const Node& node);
 
     [[nodiscard]] std::optional<RangeVerdict> find() const;
     void note(const RangeVerdict& verdict) const;

@@ -58,9 +58,8 @@ private:
         const ipam::Verdict pod = pods_.probe(pod_of(record));
         if (pod == ipam::Liveness::dead) return;
         if (pod != ipam::Liveness::alive) return refuse_unknown(record, pod, deadline);
-        for (ipam::Regained& each : record.store_with_leases()
-                                        ? regain_shared(record, leases, node_, records_, deadline)
-                                        : regain_on_node(leases, deadline)) {
+        for (ipam::Regained& each : record.lease_store ? regain_shared(record, leases, node_, records_, deadline)
+                                                       : regain_on_node(leases, deadline)) {
             if (each.made.empty() && each.refused.empty()) continue;
             all_.push_back({.what = fmt::format("{} of {}", each.lease.address, attach::describe(record)),
                             .made = std::move(each.made),
@@ -71,7 +70,7 @@ private:
     /// Who may be dead gets nothing, and a lease that is there needs no word.
     void refuse_unknown(const AttachmentRecord& record, const ipam::Verdict& pod, const base::Deadline& deadline) {
         std::vector<ipam::Lease> present;
-        if (const auto where = record.store_with_leases())
+        if (const auto where = record.lease_store)
             present = SharedLeases(*where, node_, records_).find(owner_key(record.key), deadline);
         else
             present = on_node_.find(record.key, deadline);

@@ -1,19 +1,18 @@
 #include "session.hpp"
 
-#include "block_leases.hpp"
 #include "clusters.hpp"
 #include "network_store.hpp"
-#include "one_store.hpp"
 #include "shared_leases.hpp"
-#include "shared_ranges.hpp"
 
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -23,31 +22,15 @@
 namespace rdmanet::attach {
 namespace {
 
-/// While this ADD ran, another store may have given leases of the range.
-void require_still_on_node(const ipam::Config& config, const ipam::Allocation& allocation, Session& session,
-                           const base::Deadline& deadline) {
-    if (allocation.fresh.empty()) return;
-    try {
-        require_in_one_store(config, session.leases, session.node, session.records, deadline);
-    } catch (const ipam::StoreError&) {
-        session.leases.withdraw(session.key, allocation.fresh, deadline);
-        throw;
-    }
-}
-
 /// An ADD's claims in the cluster's store at `where`. The record says so before the first claim is sent, in case this
 /// process is killed, and afterwards what may still become of claims without an answer.
 class SharedClaims {
 public:
-    struct Hooks {
-        std::function<void()> save; // the record
-        std::function<void()> look; // throws if the first claim must not be sent
-    };
-
+    /// `save` writes the record.
     SharedClaims(state::LeaseStore where, const ipam::StoreChoice& choice, state::AttachmentRecord& record,
-                 Session& session, Hooks hooks)
-        : where_(std::move(where)), limit_(choice.limits.add), record_(record), earlier_(record.lease_store),
-          session_(session), hooks_(std::move(hooks)), store_(open(choice)) {}
+                 Session& session, std::function<void()> save)
+        : where_(std::move(where)), limit_(choice.limits.add), record_(record), session_(session),
+          save_(std::move(save)), store_(open()) {}
 
     template <class Allocate>
     ipam::Allocation take(Allocate allocate) {
@@ -63,23 +46,28 @@ public:
     }
 
 private:
-    SharedLeases open(const ipam::StoreChoice& choice) {
-        if (earlier_) carry_over(*earlier_, where_);
+    SharedLeases open() {
+        if (record_.lease_store) carry_over(*record_.lease_store, where_);
         // In blocks, undoing this ADD looks however far it has come.
         if (!takes_late_claims(where_)) record_.lease_store = where_;
         return {where_,
                 session_.node,
                 session_.records,
-                {.before_claim = [this](const ipam::Lease&) { before_claim(); },
-                 .before_inheritance = [this](const ipam::Lease& lease) { before_inheritance(lease); },
-                 .block_size = choice.block_size,
-                 .requestable = choice.requestable}};
+                {.before_claim =
+                     [this](const ipam::Lease&) {
+                         if (note()) save_();
+                     },
+                 .before_inheritance =
+                     [this](const ipam::Lease& lease) {
+                         (void)note();
+                         note_inheritance(lease, *record_.lease_store);
+                         save_();
+                     }}};
     }
 
     /// False: an earlier claim has noted it.
     bool note() {
         if (has_claimed_) return false;
-        if (takes_late_claims(where_)) SharedRanges(session_.node).add(where_);
         has_claimed_ = true;
         record_.lease_store = store_.where();
         if (!takes_late_claims(where_)) return true;
@@ -88,26 +76,6 @@ private:
             ipam::system_time().boot + std::chrono::ceil<std::chrono::seconds>(limit_ + kLateAnswer).count();
         return true;
     }
-    void before_claim() {
-        const bool is_first = note();
-        if (is_first) hooks_.save();
-        if (std::exchange(has_looked_, true)) return;
-        try {
-            hooks_.look();
-        } catch (...) {
-            if (is_first) { // nothing was sent
-                has_claimed_ = false;
-                record_.lease_store = earlier_;
-            }
-            throw;
-        }
-    }
-    void before_inheritance(const ipam::Lease& lease) {
-        (void)note();
-        note_inheritance(lease, *record_.lease_store);
-        hooks_.save();
-    }
-
     void settle() {
         record_.lease_store = store_.where();
         note_unsettled(store_.unsettled(), *record_.lease_store);
@@ -123,46 +91,85 @@ private:
     state::LeaseStore where_;
     std::chrono::milliseconds limit_;
     state::AttachmentRecord& record_;
-    std::optional<state::LeaseStore> earlier_;
     Session& session_;
-    Hooks hooks_;
+    std::function<void()> save_;
     bool has_claimed_ = false;
-    bool has_looked_ = false;
     SharedLeases store_; // calls this object
 };
 
-/// From the store that `config` has by now.
+/// An address that a living attachment of this node has, and who it is. A store may have forgotten it: its file was put
+/// back, its objects were deleted or restored, or it is another store than the one that gave the address.
+struct GivenTwice {
+    ipam::Lease lease;
+    std::string holder;
+};
+std::optional<GivenTwice> find_given_twice(const std::vector<ipam::Lease>& fresh, const Session& session,
+                                           PodProbe& pods) {
+    for (const ipam::Lease& lease : fresh) {
+        const auto record = session.records.find_with_address(lease.space, lease.address.address());
+        if (!record || owner_key(record->key) == owner_key(session.key) || record->owes_addresses()) continue;
+        if (pods.probe(pod_of(*record)) != ipam::Liveness::dead)
+            return GivenTwice{.lease = lease, .holder = attach::describe(*record)};
+    }
+    return std::nullopt;
+}
+
+/// As Allocator::allocate(), and never an address that a living attachment of this node has.
+ipam::Allocation allocate_once(ipam::Store& store, ipam::Config config, const ipam::Owner& owner,
+                               const std::vector<ipam::RequestedAddress>& requested, Session& session,
+                               const base::Deadline& deadline) {
+    PodProbe pods(session.node);
+    std::vector<ipam::OwnerKey> reclaimed_from;
+    for (;;) {
+        ipam::Allocation allocation = ipam::Allocator(store, pods).allocate(config, owner, requested, deadline);
+        reclaimed_from.insert(reclaimed_from.end(), allocation.reclaimed_from.begin(), allocation.reclaimed_from.end());
+        const auto twice = find_given_twice(allocation.fresh, session, pods);
+        if (!twice) {
+            allocation.reclaimed_from = std::move(reclaimed_from);
+            return allocation;
+        }
+        (void)store.withdraw(owner.key, allocation.fresh, deadline);
+        const base::IpAddress address = twice->lease.address.address();
+        const std::string has = fmt::format("{} has {}, which the lease store has forgotten", twice->holder, address);
+        bool is_in_range = false;
+        for (ipam::ConfiguredRange& range : config.ranges) {
+            if (range.space != twice->lease.space || !range.range.contains(address)) continue;
+            range.range.remove({{address.value(), address.value()}});
+            is_in_range = true;
+        }
+        const bool is_wanted =
+            std::any_of(requested.begin(), requested.end(), [&](const auto& one) { return one.address == address; });
+        if (!is_in_range || is_wanted)
+            throw ipam::RequestedAddressTaken(fmt::format(
+                "{}: delete that pod, or use another address; `rdmanet ipam check --repair` makes the lease "
+                "again",
+                has));
+        session.node.log.warn(
+            fmt::format("{}: it is not given again; `rdmanet ipam check --repair` makes the lease again", has));
+    }
+}
+
+/// From the place that `config` has by now.
 ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request& request,
                                  state::AttachmentRecord& record, Session& session, const std::function<void()>& save,
                                  const base::Deadline& deadline) {
-    PodProbe pods(session.node);
     const auto allocate_by = [&](const base::Deadline& until) {
         return [&, until](ipam::Store& store) {
-            return ipam::Allocator(store, pods).allocate(config, owner_of(record), requested_addresses(request), until);
+            return allocate_once(store, config, owner_of(record), requested_addresses(request), session, until);
         };
     };
     ipam::Allocation allocation;
     auto where = lease_store_of(config);
     if (record.lease_store) require_same_store(*record.lease_store, where);
-    if (!config.store.why.empty()) session.node.log.info(describe_store(config.store));
+    session.node.log.info(describe_store(config.store));
     if (where) {
-        const auto require_one_store = [&] {
-            require_in_one_store(config, session.leases, session.node, session.records, deadline);
-        };
-        require_one_store();
-        const bool is_in_blocks = config.store.kind == ipam::StoreKind::blocks;
         // A quarter of the time is for the rollback.
         const base::Deadline until = session.node.clusters->until(deadline);
-        allocation =
-            SharedClaims(*std::move(where), config.store, record, session,
-                         {.save = save, .look = is_in_blocks ? std::function<void()>([] {}) : require_one_store})
-                .take(allocate_by(until.at_most(until.remaining() / 4 * 3)));
-        // The rollback gives it back.
-        if (is_in_blocks && !allocation.fresh.empty()) require_one_store();
-        require_given_once(allocation.fresh, config, session.node, session.records);
+        allocation = SharedClaims(*std::move(where), config.store, record, session, save)
+                         .take(allocate_by(until.at_most(until.remaining() / 4 * 3)));
+        note_cluster(config.store, session.node);
     } else {
         allocation = allocate_by(deadline)(session.leases.store());
-        require_still_on_node(config, allocation, session, deadline);
     }
     for (const std::string& warning : allocation.warnings) session.node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);
@@ -174,24 +181,21 @@ ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request&
 ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& request, state::AttachmentRecord& record,
                              Session& session, const std::function<void()>& save, const base::Deadline& deadline) {
     const auto earlier = record.lease_store;
-    const ipam::Config settled = settle_store(config, earlier, session.leases, session.node, deadline);
     bool has_claimed = false;
     const auto save_claim = [&] {
         has_claimed = true;
         save();
     };
+    const auto settle = [&] {
+        return settle_store(config, earlier, session.leases, session.node, session.records, deadline);
+    };
     try {
-        return take_from_store(settled, request, record, session, save_claim, deadline);
-    } catch (const ipam::StoreError& error) {
-        if (config.store.open_to.empty() || error.temporary()) throw;
-        // Perhaps the cluster has recorded another store since this node has asked.
-        forget_store(config, session.node);
-        const ipam::Config anew =
-            settle_store(config, session.leases, session.node, AskCluster::if_unrecorded, deadline);
-        // A record has room for one store. The next ADD asks the other one.
-        if (anew.store.kind == settled.store.kind || has_claimed) throw;
+        return take_from_store(settle(), request, record, session, save_claim, deadline);
+    } catch (const cluster::RangeMoved&) {
+        // Somebody has applied or deleted an AddressRange. A record has room for one place.
+        if (has_claimed) throw;
         record.lease_store = earlier;
-        return take_from_store(anew, request, record, session, save, deadline);
+        return take_from_store(settle(), request, record, session, save, deadline);
     }
 }
 

@@ -13,7 +13,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
@@ -24,7 +24,6 @@
 namespace rdmanet::attach {
 namespace {
 
-constexpr const char* kWhereabouts = "whereabouts";
 constexpr std::chrono::seconds kSilentFor{60};
 constexpr const char* kNameSpace = "kube-system"; // whereabouts' own, where the kubeconfig names none
 
@@ -62,19 +61,11 @@ std::string node_name_or_none(const std::string& configured) try {
 
 } // namespace
 
-std::string describe_store(const ipam::StoreChoice& store) {
-    std::string chosen = fmt::format("keep leases in store \"{}\", {}", store.kind, store.why);
-    if (store.kind == ipam::StoreKind::node) return chosen;
-    return fmt::format("{}, with kubeconfig {}", chosen, store.kubeconfig);
-}
-
 std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
     const ipam::StoreChoice& store = config.store;
     if (store.kind == ipam::StoreKind::node) return std::nullopt;
-    state::LeaseStore where{.kind = std::string(to_string(store.kind)),
-                            .kubeconfig = store.kubeconfig,
-                            .pools = {},
-                            .node_name = store.node_name};
+    state::LeaseStore where{
+        .kind = store_word(store.kind), .kubeconfig = store.kubeconfig, .pools = {}, .node_name = store.node_name};
     where.connect_timeout = unless_default(store.limits.connect, ipam::StoreLimits().connect);
     where.request_timeout = unless_default(store.limits.request, ipam::StoreLimits().request);
     for (const ipam::ConfiguredRange& range : config.ranges)
@@ -85,12 +76,13 @@ std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
     return where;
 }
 
-std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, const Node& node) try {
+std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, const Node& node,
+                                                const state::AttachmentStore& records) try {
     std::vector<std::string> warnings;
     const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
     const auto* own = std::get_if<ipam::Config>(&ipam);
     if (own == nullptr) return std::nullopt;
-    return lease_store_of(remembered_store(*own, node));
+    return lease_store_of(remembered_store(*own, node, records));
 } catch (const base::Error&) {
     return std::nullopt;
 }
@@ -135,11 +127,11 @@ void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
 }
 
 bool leaves_out_static_addresses(const state::LeaseStore& store) {
-    return store.kind == kWhereabouts;
+    return store.kind == store_word(ipam::StoreKind::pools);
 }
 
 bool takes_late_claims(const state::LeaseStore& store) {
-    return store.kind == kWhereabouts;
+    return store.kind == store_word(ipam::StoreKind::pools);
 }
 
 void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& store) {
@@ -165,10 +157,10 @@ bool is_unsettled(const state::AttachmentRecord& record, const std::string& boot
 SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
                            Adding adding)
     : where_(where), node_(node), records_(records) {
-    if (where.kind == kWhereabouts)
-        open_whereabouts(std::move(adding));
-    else if (where.kind == kBlocks)
-        open_blocks(std::move(adding));
+    if (where.kind == store_word(ipam::StoreKind::pools))
+        open_pools(std::move(adding));
+    else if (where.kind == store_word(ipam::StoreKind::blocks))
+        open_blocks();
     else
         throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                                fmt::format("lease store {}: this version does not know it", base::quoted(where.kind)));
@@ -182,9 +174,10 @@ kube::Api& SharedLeases::api() {
     return node_.clusters->connect(where_.kubeconfig, limits_of(where_), node_.log);
 }
 
-void SharedLeases::open_whereabouts(Adding adding) {
+void SharedLeases::open_pools(Adding adding) {
     if (where_.name_space.empty()) where_.name_space = api().access().name_space;
     if (where_.name_space.empty()) where_.name_space = kNameSpace;
+    is_adding_ = adding.before_claim != nullptr;
     auto store = std::make_unique<cluster::WhereaboutsStore>(
         api(), cluster::WhereaboutsStore::Options{
                    .name_space = where_.name_space,
@@ -200,15 +193,16 @@ void SharedLeases::open_whereabouts(Adding adding) {
                    .known_owner = [this](const std::string& container_id,
                                          const std::string& ifname) { return known_owner(container_id, ifname); },
                    .warn = [this](const std::string& text) { node_.log.warn(text); },
-                   .state_directory = node_.state_directory});
-    whereabouts_ = store.get();
+                   .state_directory = node_.state_directory,
+                   .cluster = where_.kubeconfig});
+    pools_ = store.get();
     store_ = std::move(store);
 }
 
 void SharedLeases::give_back_earlier_boot() try {
     constexpr std::chrono::seconds kTimeout{10};
-    if (whereabouts_ == nullptr) return;
-    const std::string cluster = where_.kubeconfig + "\n" + where_.name_space;
+    if (pools_ == nullptr) return;
+    const std::string cluster = fmt::format("{}\n{}\n{}", where_.kubeconfig, where_.name_space, where_.node_name);
     const base::BootMemory memory(node_.state_directory, node_.boot_id, "cluster",
                                   cluster); // with the UID that it has for this node
     auto uid = memory.find();
@@ -219,13 +213,13 @@ void SharedLeases::give_back_earlier_boot() try {
                                   "the addresses of before the reboot", deadline);
         uid = memory.find(); // perhaps another process has looked meanwhile
         if (!uid) {
-            uid = ask([&](ipam::Store&) { return whereabouts_->give_back_earlier_boot(deadline); });
+            uid = ask([&](ipam::Store&) { return pools_->give_back_earlier_boot(deadline); });
             if (uid) memory.note(*uid);
         }
     }
-    if (uid) whereabouts_->set_node_uid(*uid);
+    if (uid) pools_->set_node_uid(*uid);
 } catch (const ipam::StoreError& error) {
-    if (error.unreachable()) throw;
+    if (error.unreachable() || (!error.temporary() && is_adding_)) throw;
     node_.log.warn(
         fmt::format("addresses that this node had before its reboot are looked for later: {}", error.what()));
 } catch (const base::Error& error) { // another process looks for long, or the directory takes no file
@@ -234,36 +228,51 @@ void SharedLeases::give_back_earlier_boot() try {
 
 state::LeaseStore SharedLeases::where() const {
     state::LeaseStore where = where_;
-    if (whereabouts_ == nullptr) return where;
+    if (pools_ == nullptr) return where;
     for (state::LeasePool& pool : where.pools)
         if (const auto place = place_of(pool))
-            if (std::string uid = whereabouts_->known_uid(*place); !uid.empty()) pool.uid = std::move(uid);
+            if (std::string uid = pools_->known_uid(*place); !uid.empty()) pool.uid = std::move(uid);
     return where;
 }
 
 bool SharedLeases::is_of_record(const base::Deadline& deadline) {
-    return whereabouts_ != nullptr && ask([&](ipam::Store&) {
+    return pools_ != nullptr && ask([&](ipam::Store&) {
                return std::any_of(where_.pools.begin(), where_.pools.end(), [&](const state::LeasePool& pool) {
                    const auto place = place_of(pool);
-                   return place && !pool.uid.empty() && whereabouts_->find_uid(*place, deadline) == pool.uid;
+                   return place && !pool.uid.empty() && pools_->find_uid(*place, deadline) == pool.uid;
                });
            });
 }
 
 std::vector<ipam::Lease> SharedLeases::unsettled() const {
-    return whereabouts_ == nullptr ? std::vector<ipam::Lease>() : whereabouts_->unsettled();
+    return pools_ == nullptr ? std::vector<ipam::Lease>() : pools_->unsettled();
 }
 
 /// Most calls need no API server, and so not even the kubeconfig.
-void SharedLeases::open_blocks(Adding adding) {
-    cluster::BlocksStore::Options options = block_options(node_, where_.node_name);
-    options.api = [this]() -> kube::Api& { return api(); };
-    options.kubeconfig = where_.kubeconfig;
-    options.block_size = adding.block_size;
-    options.requestable = std::move(adding.requestable);
-    options.has_unreadable_records = [this] { return !records_.list().unreadable.empty(); };
+void SharedLeases::open_blocks() {
+    const auto seen = std::make_shared<std::optional<NodeAddresses>>(); // for all blocks of one call
+    const auto addresses = [seen]() -> const NodeAddresses& {
+        constexpr std::chrono::seconds kTimeout{10};
+        if (!*seen) *seen = list_node_addresses(base::Deadline::in(kTimeout));
+        return **seen;
+    };
     block_file_.reset(new ipam::BlockFile(open_block_leases(node_, records_)));
-    auto store = std::make_unique<cluster::BlocksStore>(block_file_, std::move(options));
+    auto store = std::make_unique<cluster::BlocksStore>(
+        block_file_, cluster::BlocksStore::Options{
+                         .api = [this]() -> kube::Api& { return api(); },
+                         .kubeconfig = where_.kubeconfig,
+                         .node_name = node_name_or_host(where_.node_name),
+                         .machine_id = machine_id_or_none(),
+                         .boot_id = node_.boot_id,
+                         .find_use =
+                             [addresses](const base::IpPrefix& block, const std::vector<base::IpAddress>& known) {
+                                 return addresses().find_user(block, known);
+                             },
+                         .find_doubt = [addresses] { return addresses().doubt; },
+                         .recalled = node_.clusters->ranges(where_.kubeconfig),
+                         .state_directory = node_.state_directory,
+                         .warn = [this](const std::string& text) { node_.log.warn(text); },
+                         .report = [this](const std::string& text) { node_.log.error(text); }});
     blocks_ = store.get();
     store_ = std::move(store);
 }
@@ -278,9 +287,8 @@ std::vector<ipam::Regained> SharedLeases::regain(const std::vector<ipam::Lease>&
     return blocks_ == nullptr ? regain() : repairing(*block_file_, node_, deadline, regain);
 }
 
-void SharedLeases::settle(const base::Deadline& deadline) {
-    if (blocks_ == nullptr) return;
-    ask([&](ipam::Store&) { blocks_->settle(cluster::kIdleBlock, deadline); });
+void SharedLeases::confirm_blocks(const base::Deadline& deadline) {
+    ask([&](ipam::Store&) { blocks_->confirm(deadline); });
     silence().forget();
 }
 
@@ -299,19 +307,10 @@ void SharedLeases::settle_unless_silent(const base::Deadline& deadline) {
         ask([&](ipam::Store&) { blocks_->settle(cluster::kIdleBlock, deadline); });
     } catch (const ipam::StoreError& error) {
         const std::int64_t end = ipam::system_time().boot;
-        if (error.unreachable() && end - now > 1) memory.note(fmt::format("{}", end));
+        if (error.temporary() && end - now > 1) memory.note(fmt::format("{}", end));
         throw;
     }
     if (noted) memory.forget();
-}
-
-bool SharedLeases::tidy(const base::Deadline& deadline) {
-    std::optional<NodeAddresses> seen; // of all blocks
-    const auto find_use = [&](const base::IpPrefix& addresses) {
-        if (!seen) seen = list_node_addresses(deadline);
-        return seen->why_in_use(addresses);
-    };
-    return blocks_ == nullptr || ask([&](ipam::Store&) { return blocks_->tidy(deadline, find_use); });
 }
 
 std::vector<ipam::Lease> SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,

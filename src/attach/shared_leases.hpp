@@ -6,7 +6,7 @@
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
-#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/store.hpp>
@@ -24,15 +24,13 @@
 
 namespace rdmanet::attach {
 
-/// What ADD does with the store of a cluster, and why with that one.
-[[nodiscard]] std::string describe_store(const ipam::StoreChoice& store);
-
-/// For the record of an attachment of this network. nullopt: its leases are in the node's own store.
+/// For the record of an attachment of this network, whose store is settled. nullopt: its leases are in the node's own.
 [[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config);
 
 /// The same for a DEL that finds no record, as far as this node knows it without asking. A configuration that is wrong
 /// by now says nothing.
-[[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, const Node& node);
+[[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, const Node& node,
+                                                              const state::AttachmentStore& records);
 
 /// How long one request of that store may take.
 [[nodiscard]] http::Limits limits_of(const state::LeaseStore& store);
@@ -71,8 +69,6 @@ inline constexpr std::chrono::seconds kLateAnswer{60};
 struct Adding {
     std::function<void(const ipam::Lease&)> before_claim{};
     std::function<void(const ipam::Lease&)> before_inheritance{};
-    std::optional<unsigned> block_size{};
-    std::vector<base::IpPrefix> requestable{};
 };
 
 /// The cluster's store, as one attachment uses it.
@@ -108,20 +104,19 @@ public:
     [[nodiscard]] std::vector<ipam::Regained> regain(const std::vector<ipam::Lease>& leases,
                                                      const base::Deadline& deadline);
 
-    /// Blocks that this node has no use for go back to the cluster. Throws ipam::StoreError.
-    void settle(const base::Deadline& deadline);
-    /// The same, for calls that have other things to do: a server that did not answer is left alone for a minute.
+    /// As BlocksStore::confirm(). Throws ipam::StoreError.
+    void confirm_blocks(const base::Deadline& deadline);
+    /// Blocks that this node has no use for go back to the cluster, unless the server did not answer within the last
+    /// minute. Throws ipam::StoreError.
     void settle_unless_silent(const base::Deadline& deadline);
-    /// As BlocksStore::tidy().
-    [[nodiscard]] bool tidy(const base::Deadline& deadline);
 
     /// Releases what the attachment holds. The leases in `unused` do not rest. A damaged file of blocks is rebuilt.
     std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
                                      const base::Deadline& deadline);
 
 private:
-    void open_whereabouts(Adding adding);
-    void open_blocks(Adding adding);
+    void open_pools(Adding adding);
+    void open_blocks();
     [[nodiscard]] kube::Api& api();
     /// Since when the server does not answer.
     [[nodiscard]] base::BootMemory silence() const;
@@ -132,7 +127,8 @@ private:
     const Node& node_;
     const state::AttachmentStore& records_;
     std::optional<std::map<std::pair<std::string, std::string>, ipam::Owner>> known_owners_; // once they are asked for
-    cluster::WhereaboutsStore* whereabouts_ = nullptr;                                       // store_, if it is one
+    cluster::WhereaboutsStore* pools_ = nullptr;                                             // store_, if it is one
+    bool is_adding_ = false;
     std::shared_ptr<ipam::BlockFile> block_file_;
     std::unique_ptr<ipam::Store> store_;
     cluster::BlocksStore* blocks_ = nullptr; // store_, if it is one

@@ -3,7 +3,6 @@
 #include "leases.hpp"
 #include "network_store.hpp"
 #include "node_store.hpp"
-#include "one_store.hpp"
 #include "range_verdict.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
@@ -42,11 +41,22 @@ void require_room(ipam::Allocator& allocator, const ipam::Config& config, const 
                             configured.range, allocator.usage(configured, deadline).leases));
 }
 
-/// What require_room() says, for the memory.
-RangeVerdict judge_room(ipam::Allocator& allocator, const ipam::Config& config, const base::Deadline& deadline) {
+void require_room_in(const ipam::Config& config, NodeStore& leases, const Node& node,
+                     const state::AttachmentStore& records, const base::Deadline& deadline) {
+    PodProbe pods(node);
+    with_store(lease_store_of(config), leases.store(), node, records, [&](ipam::Store& store) {
+        ipam::Allocator allocator(store, pods);
+        for (const std::string& doubt : allocator.find_doubts(deadline)) node.log.warn(doubt);
+        require_room(allocator, config, deadline);
+    });
+}
+
+/// What `look` says, for the memory.
+template <class Look>
+RangeVerdict judge(Look look) {
     using Kind = RangeVerdict::Kind;
     try {
-        require_room(allocator, config, deadline);
+        look();
         return {};
     } catch (const ipam::StoreError& error) {
         return {.kind = error.temporary() ? Kind::unknown : Kind::refused, .text = error.what()};
@@ -57,62 +67,34 @@ RangeVerdict judge_room(ipam::Allocator& allocator, const ipam::Config& config, 
     }
 }
 
-void warn_of_unknown(const std::string& why, const Node& node) {
-    node.log.warn(fmt::format("not known whether an ADD gets an address: {}", why));
-}
-
 /// A server that is away must not make every node of the cluster unready at once: pods that run don't need it, and
 /// an ADD waits for it or says so itself.
-void require_room_in_cluster(ipam::Allocator& allocator, const ipam::Config& config, const state::LeaseStore& where,
-                             const Node& node, const base::Deadline& deadline) {
-    if (config.ranges.empty()) return;
-    const RangeVerdictMemory memory(config, where, node);
+void require_room_in_cluster(const ipam::Config& config, NodeStore& leases, const Node& node,
+                             const state::AttachmentStore& records, const base::Deadline& deadline) {
+    require_possible(config, leases, node, deadline);
+    const RangeVerdictMemory memory(config, node);
     auto verdict = memory.find();
     if (!verdict) {
-        verdict = judge_room(allocator, config, deadline);
+        verdict = judge([&] {
+            require_room_in(settle_store(config, leases, node, records, deadline), leases, node, records, deadline);
+        });
         memory.note(*verdict);
-        if (verdict->kind == RangeVerdict::Kind::unknown) warn_of_unknown(verdict->text, node);
+        if (verdict->kind == RangeVerdict::Kind::unknown)
+            node.log.warn(fmt::format("not known whether an ADD gets an address: {}", verdict->text));
     }
     if (verdict->kind == RangeVerdict::Kind::full) unavailable(verdict->text);
     if (verdict->kind == RangeVerdict::Kind::refused)
         throw ipam::StoreError(ipam::StoreError::Kind::permanent, verdict->text);
 }
 
-/// STATUS asks no server about blocks: the node's file knows a full range.
-bool asks_server(ipam::StoreKind kind) {
-    return kind == ipam::StoreKind::whereabouts;
-}
-
-void require_free_addresses(const ipam::Config& config, NodeStore& leases, const Node& node,
-                            const state::AttachmentStore& records, const base::Deadline& deadline) {
-    require_in_one_store(config, leases, node, records, deadline);
-    PodProbe pods(node);
-    const auto where = lease_store_of(config);
-    with_store(where, leases.store(), node, records, [&](ipam::Store& store) {
-        ipam::Allocator allocator(store, pods);
-        for (const std::string& doubt : allocator.find_doubts(deadline)) node.log.warn(doubt);
-        if (asks_server(config.store.kind)) return require_room_in_cluster(allocator, config, *where, node, deadline);
-        require_room(allocator, config, deadline);
-    });
-}
-
-/// nullopt: the cluster's server has to say it, and does not answer.
-std::optional<ipam::Config> find_settled(const ipam::Config& configured, NodeStore& leases, const Node& node,
-                                         const base::Deadline& deadline) try {
-    ipam::Config config = settle_store(configured, leases, node, AskCluster::if_unknown, deadline);
-    if (!config.store.why.empty()) node.log.debug(describe_store(config.store));
-    return config;
-} catch (const ipam::StoreError& error) {
-    if (!error.temporary()) throw;
-    warn_of_unknown(error.what(), node);
-    return std::nullopt;
-}
-
-void require_free_addresses(const ipam::Config& configured, const Node& node, const base::Deadline& deadline) {
+/// Of blocks this node knows all that STATUS says, and asks nobody.
+void require_free_addresses(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
     const state::AttachmentStore records = node.records();
     NodeStore leases(node, records);
-    if (const auto config = find_settled(configured, leases, node, deadline))
-        require_free_addresses(*config, leases, node, records, deadline);
+    const ipam::Config remembered = remembered_store(config, node, records);
+    if (remembered.store.kind == ipam::StoreKind::pools)
+        return require_room_in_cluster(config, leases, node, records, deadline);
+    require_room_in(remembered, leases, node, records, deadline);
 }
 
 void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, const Node& node,

@@ -159,16 +159,34 @@ void write_all(int fd, std::string_view text, std::string_view name) {
     }
 }
 
-void write_file_durably(const std::string& path, std::string_view content) {
+namespace {
+
+/// `content_of(fd)` is what is written to the temporary file.
+template <class ContentOf>
+void replace_file(const std::string& path, ContentOf content_of) {
     TemporaryFile temporary(path);
     UniqueFd fd(::open(temporary.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd) throw SystemError(fmt::format("create {}", temporary.path()), errno);
-    write_all(fd.get(), content, temporary.path());
+    write_all(fd.get(), content_of(fd.get()), temporary.path());
     const bool is_lasting = !is_in_memory(fd.get());
     if (is_lasting) sync_file(fd.get(), temporary.path());
     fd.reset();
     temporary.rename_to(path);
     if (is_lasting) sync_directory(directory_of(path));
+}
+
+} // namespace
+
+void write_file_durably(const std::string& path, std::string_view content) {
+    replace_file(path, [&](int /*fd*/) { return content; });
+}
+
+void write_file_durably(const std::string& path, const std::function<std::string(std::uint64_t inode)>& content_for) {
+    replace_file(path, [&](int fd) {
+        struct stat status {};
+        if (::fstat(fd, &status) != 0) throw SystemError(fmt::format("create {}", path), errno);
+        return content_for(status.st_ino);
+    });
 }
 
 void create_file_durably(const std::string& path, std::string_view content) {

@@ -77,6 +77,13 @@ std::string quoted(std::string_view text, std::size_t most) {
     return out;
 }
 
+std::string shortened(std::string text, std::size_t most) {
+    if (text.size() <= most) return text;
+    while (most > 0 && is_continuation(static_cast<unsigned char>(text[most]))) --most;
+    text.resize(most);
+    return text + "...";
+}
+
 std::string shell_word(std::string_view text) {
     constexpr std::string_view kHarmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:@%/";
     if (!text.empty() && text.find_first_not_of(kHarmless) == std::string_view::npos) return std::string(text);

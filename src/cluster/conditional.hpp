@@ -1,13 +1,9 @@
 // Writes that name what they expect to find, and what became of them.
 #pragma once
 
-#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/json/writer.hpp>
-#include <rdmanet/kube/api.hpp>
 
 #include <cstdint>
-#include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,9 +40,7 @@ struct WriteOutcome {
     Done done = Done::no;
     std::string version{}; // of the object, if it was written
     std::string uid{};
-    bool is_going = false;              // somebody has deleted the object, and its finalizer still keeps it
-    std::optional<std::int64_t> date{}; // the server's clock
-    std::string trouble{};              // what the server said, or why the outcome is not known
+    std::string trouble{}; // what the server said, or why the outcome is not known
 };
 
 } // namespace rdmanet::cluster

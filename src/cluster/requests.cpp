@@ -12,12 +12,11 @@ using ipam::StoreError;
 using kube::Refusal;
 
 WriteOutcome outcome_of(const kube::Object& object) {
-    WriteOutcome outcome{.done = WriteOutcome::Done::yes, .date = object.date};
+    WriteOutcome outcome{.done = WriteOutcome::Done::yes};
     const auto metadata = object.content.root().find("metadata");
     if (!metadata) return outcome; // a Status: it is gone
     if (const auto version = metadata->find("resourceVersion")) outcome.version = version->string();
     if (const auto uid = metadata->find("uid")) outcome.uid = uid->string();
-    outcome.is_going = metadata->find("deletionTimestamp").has_value();
     return outcome;
 }
 
@@ -43,7 +42,8 @@ void Requests::refuse(const kube::Refused& refused) const {
         fix = fmt::format(": grant that right to the user of the kubeconfig{}{}",
                           api_.access().user.empty() ? "" : ", ", api_.access().user);
     if (refused.why == Refusal::unauthorized) fix = ": renew the token or certificate in the kubeconfig";
-    if (refused.why == Refusal::too_large) fix = ": the pool is full; use several smaller ranges, or store \"blocks\"";
+    if (refused.why == Refusal::too_large)
+        fix = ": the pool is full; use several smaller ranges, or declare the range with an AddressRange";
     const auto kind = refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent;
     const std::string text = fmt::format("lease store: {}{}", refused.message, fix);
     if (refused.why == Refusal::forbidden) throw MissingRight(kind, text);
@@ -105,6 +105,14 @@ WriteOutcome Requests::write(const std::function<kube::Outcome()>& ask, std::ini
 
 WriteOutcome Requests::create(const std::string& path, std::string body, const base::Deadline& deadline) {
     return write([&] { return api_.create(path, std::move(body), deadline); }, {Refusal::already_exists});
+}
+
+kube::Object Requests::try_to_create(const std::string& path, std::string body, const base::Deadline& deadline) try {
+    kube::Outcome outcome = api_.create(path + "?dryRun=All", std::move(body), deadline);
+    if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(*object);
+    refuse(std::get<kube::Refused>(outcome));
+} catch (const http::TransportError& error) {
+    throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
 }
 
 WriteOutcome Requests::patch(const std::string& path, Changes changes, const base::Deadline& deadline) {

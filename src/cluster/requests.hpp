@@ -72,6 +72,9 @@ public:
         refuse_kind(listing.path);
     }
 
+    /// The object as it would be. Nothing is written.
+    [[nodiscard]] kube::Object try_to_create(const std::string& path, std::string body, const base::Deadline& deadline);
+
     // Each says `no` if what it expected is not there.
 
     [[nodiscard]] WriteOutcome create(const std::string& path, std::string body, const base::Deadline& deadline);

@@ -1,15 +1,14 @@
 #include <rdmanet/cluster/survey.hpp>
 
-#include "blocks/blocks_api.hpp"
 #include "blocks/objects.hpp"
+#include "conditional.hpp"
 #include "listing.hpp"
-#include "pool.hpp"
+#include "pools/pool.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/ipam/errors.hpp>
-#include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -18,10 +17,11 @@
 namespace rdmanet::cluster {
 namespace {
 
-constexpr const char* kObjects = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces";
-constexpr std::size_t kMostStored = 1536 << 10U; // etcd's --max-request-bytes, by default
+constexpr const char* kWhereabouts = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces";
+constexpr const char* kHash = "kubernetes.io/config.hash"; // annotation of a static pod
+constexpr std::size_t kMostStored = 1536 << 10U;           // etcd's --max-request-bytes, by default
 // An answer is read as a whole, and has up to 16 MB. A pool has up to 1.5 MB, and a Node up to 100 KB.
-constexpr int kPoolsInPage = 8;
+constexpr int kSeenPoolsInPage = 8;
 constexpr int kWholeNodesInPage = 100;
 
 /// Like text_or_empty(), also for a member of another type.
@@ -171,6 +171,7 @@ SeenPool parse_seen_pool(const json::Reader& object) {
                   .subnet = std::nullopt,
                   .size = object.to_text().size(),
                   .records = {},
+                  .mark = annotation_of(object.at("metadata"), kMarkOfPool),
                   .trouble = {}};
     const auto spec = object.find("spec");
     if (!spec || !spec->is_object()) {
@@ -218,23 +219,11 @@ SeenReservation parse_seen_reservation(const json::Reader& object) {
     seen.pod_uid = annotation_of(metadata, "rdmanet.cni/pod-uid");
     seen.node_uid = annotation_of(metadata, "rdmanet.cni/node-uid");
     seen.boot_id = annotation_of(metadata, "rdmanet.cni/boot-id");
-    if (const auto labels = metadata.find("labels")) seen.node = any_text(*labels, "rdmanet.cni/node");
+    seen.node = annotation_of(metadata, "rdmanet.cni/node-name"); // the label has a hash of a long one
+    if (const auto labels = metadata.find("labels"); labels && seen.node.empty())
+        seen.node = any_text(*labels, "rdmanet.cni/node");
     if (seen.trouble.empty() && seen.podref.empty() && !seen.container_id)
         seen.trouble = "it names neither container nor pod";
-    return seen;
-}
-
-SeenRange parse_seen_range(const json::Reader& object) {
-    SeenRange seen{.name = object.at("metadata").at("name").string()};
-    try {
-        const RangeObject range = RangeObject::parse(object);
-        seen.space = range.space;
-        seen.store = range.store;
-        seen.subnet = range.subnet;
-        seen.block_size = range.block_size;
-    } catch (const json::ValueError& error) {
-        seen.trouble = error.what();
-    }
     return seen;
 }
 
@@ -245,16 +234,15 @@ SeenBlock parse_seen_block(const json::Reader& object) {
         const BlockObject block = BlockObject::parse(object);
         seen.space = block.space;
         seen.range = block.range;
+        seen.range_uid = block.range_uid;
         seen.block = block.block;
         seen.node = block.node.name;
         seen.node_uid = block.node.uid;
         seen.boot_id = block.node.boot_id;
-        seen.lease_file = block.lease_file;
-        seen.is_released = block.is_released;
+        seen.is_node_gone = block.gone.has_value();
         seen.in_use = block.in_use;
         seen.in_use_at = block.in_use_at;
         seen.uid = block.uid;
-        seen.version = block.version;
     } catch (const json::ValueError& error) {
         seen.trouble = error.what();
     }
@@ -265,6 +253,7 @@ SeenPod parse_seen_pod(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
     return {.name = scoped_name_in(metadata),
             .uid = any_text(metadata, "uid"),
+            .hash = annotation_of(metadata, kHash),
             .is_going = has_deletion(metadata),
             .addresses = addresses_in_status(annotation_of(metadata, "k8s.v1.cni.cncf.io/network-status"))};
 }
@@ -287,7 +276,7 @@ SeenPodState parse_seen_pod_state(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
     SeenPodState pod{.uid = any_text(metadata, "uid"), .node = {}, .is_going = has_deletion(metadata)};
     if (const auto spec = object.find("spec")) pod.node = any_text(*spec, "nodeName");
-    pod.hash = annotation_of(metadata, "kubernetes.io/config.hash");
+    pod.hash = annotation_of(metadata, kHash);
     if (const auto status = object.find("status")) {
         const std::string phase = any_text(*status, "phase");
         pod.is_running = phase == "Running" && has_sandbox(*status);
@@ -302,23 +291,26 @@ std::string Survey::name_space() const {
 }
 
 std::optional<std::vector<SeenPool>> Survey::list_pools(const base::Deadline& deadline) {
-    return list_parsed(api_, {.path = fmt::format("{}/{}/ippools", kObjects, name_space()), .page = kPoolsInPage},
+    return list_parsed(api_,
+                       {.path = fmt::format("{}/{}/ippools", kWhereabouts, name_space()), .page = kSeenPoolsInPage},
                        deadline, parse_seen_pool);
 }
 
-std::optional<SeenPool> Survey::find_pool(const std::string& name, const base::Deadline& deadline) {
-    const auto object = find_object(api_, fmt::format("{}/{}/ippools/{}", kObjects, name_space(), name), deadline);
-    if (!object) return std::nullopt;
-    return parse_seen_pool(object->content.root());
-}
-
 std::optional<std::vector<SeenReservation>> Survey::list_reservations(const base::Deadline& deadline) {
-    return list_parsed(api_, {.path = fmt::format("{}/{}/overlappingrangeipreservations", kObjects, name_space())},
+    return list_parsed(api_, {.path = fmt::format("{}/{}/overlappingrangeipreservations", kWhereabouts, name_space())},
                        deadline, parse_seen_reservation);
 }
 
-std::optional<std::vector<SeenRange>> Survey::list_ranges(const base::Deadline& deadline) {
-    return list_parsed(api_, {.path = "/apis/rdmanet.cni/v1alpha1/addressranges"}, deadline, parse_seen_range);
+DeclaredRanges Survey::list_ranges(const base::Deadline& deadline) {
+    DeclaredRanges ranges;
+    const auto all = list_parsed(api_, {.path = "/apis/rdmanet.cni/v1alpha1/addressranges"}, deadline, parse_range);
+    ranges.is_served = all.has_value();
+    if (!all) return ranges;
+    for (const auto& one : *all) {
+        if (const auto* range = std::get_if<AddressRange>(&one)) ranges.declared.push_back(*range);
+        if (const auto* ignored = std::get_if<IgnoredRange>(&one)) ranges.ignored.push_back(*ignored);
+    }
+    return ranges;
 }
 
 std::optional<std::vector<SeenBlock>> Survey::list_blocks(const base::Deadline& deadline) {
@@ -364,34 +356,18 @@ std::optional<SeenPodState> Survey::find_pod(const std::string& name, const base
 
 bool Survey::remove(const SeenPool& pool, const SeenRecord& record, const base::Deadline& deadline) {
     const std::string path = fmt::format("/spec/allocations/{}", escaped_for_pointer(record.key));
-    json::Writer patch;
-    patch.begin_array();
-    patch.begin_object().member("op", "test").member("path", path).key("value").raw(record.text).end_object();
-    patch.begin_object().member("op", "remove").member("path", path).end_object();
-    const std::string target = fmt::format("{}/{}/ippools/{}", kObjects, name_space(), pool.name);
-    return asking([&] { return is_done(api_.patch(target, patch.end_array().to_text(), deadline), api_); });
+    const std::string patch = Changes().test(path, record.text).remove(path).to_text();
+    const std::string target = fmt::format("{}/{}/ippools/{}", kWhereabouts, name_space(), pool.name);
+    return asking([&] { return is_done(api_.patch(target, patch, deadline), api_); });
 }
 
 bool Survey::remove(const SeenReservation& reservation, const base::Deadline& deadline) {
     const std::string target =
-        fmt::format("{}/{}/overlappingrangeipreservations/{}", kObjects, name_space(), reservation.name);
+        fmt::format("{}/{}/overlappingrangeipreservations/{}", kWhereabouts, name_space(), reservation.name);
     return asking([&] {
         return is_done(api_.remove(target, {.uid = reservation.uid, .resource_version = reservation.version}, deadline),
                        api_);
     });
-}
-
-bool Survey::remove(const SeenBlock& block, const base::Deadline& deadline) {
-    BlocksApi blocks(api_);
-    auto object = blocks.find_block(block.name, deadline);
-    if (!object || object->uid != block.uid || object->version != block.version) return false;
-    object->is_released = true;
-    const WriteOutcome written = blocks.write(*object, block.version, BlocksApi::Finalizer::gone, deadline);
-    if (written.done == WriteOutcome::Done::unknown)
-        throw ipam::StoreError(ipam::StoreError::Kind::temporary, "the API server gave no answer: look again");
-    if (written.done == WriteOutcome::Done::no) return false;
-    if (!written.is_going) (void)blocks.remove(*object, written.version, deadline);
-    return true;
 }
 
 } // namespace rdmanet::cluster

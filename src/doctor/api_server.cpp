@@ -25,7 +25,9 @@ struct Kubeconfig {
 };
 constexpr Kubeconfig kOfNode[] = {{"/etc/cni/net.d/multus.d/multus.kubeconfig", "Multus"},
                                   {"/etc/cni/net.d/rdmanet.d/rdmanet.kubeconfig", "rdmanet"}};
-constexpr http::Limits kLimits{.connect = std::chrono::milliseconds(1000), .request = std::chrono::milliseconds(1500)};
+constexpr http::Limits kLimits{.connect = std::chrono::milliseconds(1000),
+                               .request = std::chrono::milliseconds(1500),
+                               .most_bytes = http::kMostOfPage};
 
 /// Where distributions keep the authorities that programs trust: Debian's, Fedora's, openSUSE's and Alpine's.
 constexpr std::string_view kAuthorities[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",

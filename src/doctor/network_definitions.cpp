@@ -1,4 +1,4 @@
-// Networks that name rdmanet: in files of this node, and in the cluster.
+// Networks that name rdmanet: in files of this node, and in the cluster. And ranges that the cluster declares for them.
 #include "api_server.hpp"
 #include "checks.hpp"
 #include "files.hpp"
@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 
@@ -102,10 +103,25 @@ void check_any_network(const Context& context, Findings& found) {
                            needs_device ? "\"attach\": \"sriov\"" : "a \"master\" that `rdma link` shows"));
 }
 
+/// Earlier builds wrote some by themselves.
+void check_address_ranges(const Context& context, Findings& found) {
+    const auto list = context.api_server.get("/apis/rdmanet.cni/v1alpha1/addressranges");
+    if (!list) throw base::Error("the API server does not know AddressRanges");
+    for (const json::Reader& item : list->root().at("items").elements()) {
+        const auto range = cluster::parse_range(item);
+        if (const auto* ignored = std::get_if<cluster::IgnoredRange>(&range))
+            found.warning(fmt::format("AddressRange {}", ignored->name), fmt::format("it is ignored: {}", ignored->why),
+                          fmt::format("run `kubectl delete addressrange {}`; to have its range in blocks, then apply a "
+                                      "correct one",
+                                      ignored->name));
+    }
+}
+
 constexpr Check kNetworkDefinitionChecks[] = {
     {{"networks", Layer::cluster, "networks in files of this node that name rdmanet"}, check_networks},
     {{"definitions", Layer::cluster, "NetworkAttachmentDefinitions that name rdmanet"}, check_definitions},
     {{"any-network", Layer::cluster, "whether a network names rdmanet"}, check_any_network},
+    {{"address-ranges", Layer::cluster, "AddressRanges of the cluster that are ignored"}, check_address_ranges},
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "network_fit.hpp"
 
 #include <rdmanet/base/host_file.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 #include <rdmanet/kube/access.hpp>
 
 #include <cstddef>
@@ -26,7 +27,11 @@ bool require_file(const Network& network, std::string_view what, const std::stri
 void examine_kubeconfig(const Network& network, const std::string& file, const Context& context, Findings& found) {
     if (file.empty() || !require_file(network, "kubeconfig", file, context, found)) return;
     try {
-        (void)kube::read_kubeconfig(file, {}, context.root);
+        const std::string directory = ipam::read_node_file(context.root).directory_of(file);
+        (void)kube::read_kubeconfig(file, {}, context.root, directory);
+    } catch (const base::OutsideError& error) {
+        report_misfit(network, fmt::format("ADD fails here: kubeconfig {}", error.what()),
+                      "name a kubeconfig below one of these directories in the network", found);
     } catch (const kube::KubeconfigError& error) {
         report_misfit(network, fmt::format("ADD fails here: {}", error.what()),
                       fmt::format("correct kubeconfig {}", file), found);
@@ -37,8 +42,7 @@ void examine_kubeconfig(const Network& network, const std::string& file, const C
 
 void examine_store_files(const Network& network, const ipam::StoreChoice& store, const Context& context,
                          Findings& found) {
-    if (store.kind == ipam::StoreKind::whereabouts || store.kind == ipam::StoreKind::blocks)
-        examine_kubeconfig(network, store.kubeconfig, context, found);
+    examine_kubeconfig(network, store.kubeconfig, context, found);
 }
 
 } // namespace rdmanet::doctor

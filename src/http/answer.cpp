@@ -17,6 +17,9 @@ namespace {
 
 namespace beast = boost::beast::http;
 
+// Of a chunk's extensions, or of trailers. Beast limits headers itself.
+constexpr std::size_t kMostUnread = 65536;
+
 std::string_view text_of(boost::beast::string_view text) {
     return {text.data(), text.size()};
 }
@@ -50,7 +53,7 @@ std::optional<std::int64_t> parse_date(std::string_view text) {
 
 class Answer::Impl {
 public:
-    explicit Impl(std::size_t most_bytes) {
+    explicit Impl(std::size_t most_bytes) : most(most_bytes) {
         parser.body_limit(most_bytes);
         parser.eager(true);
     }
@@ -63,19 +66,26 @@ public:
     }
 
     beast::response_parser<beast::string_body> parser;
-    std::string unread; // the parser wants a header whole
+    std::string unread; // the parser wants a header whole, the line before a chunk, and all trailers
+    std::size_t most;
+    std::size_t taken = 0;
 };
 
 Answer::Answer(std::size_t most_bytes) : impl_(std::make_unique<Impl>(most_bytes)) {}
 Answer::~Answer() = default;
 
 void Answer::take(std::string_view bytes) {
+    impl_->taken += bytes.size();
+    if (impl_->taken > impl_->most)
+        throw Failure{Stage::http, fmt::format("the answer has more than {} bytes", impl_->most)};
     impl_->unread.append(bytes);
     while (!is_whole() && impl_->can_be_used()) {
         boost::system::error_code error;
         const std::size_t used =
             impl_->parser.put(boost::asio::const_buffer(impl_->unread.data(), impl_->unread.size()), error);
         impl_->unread.erase(0, used);
+        if (error == beast::error::need_more && impl_->unread.size() > kMostUnread)
+            throw Failure{Stage::http, "the answer has too much beside its content"};
         if (error == beast::error::need_more) return;
         if (error)
             throw Failure{Stage::http, fmt::format("the answer is no HTTP that can be used: {}", error.message())};
@@ -87,8 +97,10 @@ void Answer::take_end() {
     boost::system::error_code error;
     if (is_begun() && !is_whole()) impl_->parser.put_eof(error);
     if (error || !is_whole())
-        throw Failure{Stage::http, is_begun() ? "the connection ended in the middle of the answer"
-                                              : "the server closed the connection without an answer"};
+        throw Failure{Stage::http,
+                      is_begun() ? "the connection ended in the middle of the answer"
+                                 : "the server closed the connection without an answer",
+                      Cause::end};
 }
 
 bool Answer::is_begun() const {

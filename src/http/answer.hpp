@@ -11,6 +11,7 @@ namespace rdmanet::http {
 
 class Answer {
 public:
+    /// `most_bytes` with all that HTTP puts around the body.
     explicit Answer(std::size_t most_bytes);
     ~Answer();
 

@@ -61,7 +61,8 @@ std::string read_head(Socket& socket, const base::Deadline& deadline) {
     while (head.find("\r\n\r\n") == std::string::npos) {
         const std::size_t count = socket.read_some(buffer, deadline);
         if (count == 0 || head.size() > kMostBytes)
-            throw Failure{Stage::http, "it did not answer with a header of HTTP"};
+            throw Failure{Stage::http, "it did not answer with a header of HTTP",
+                          count == 0 ? Cause::end : Cause::other};
         head.append(buffer.data(), count);
     }
     return head;
@@ -92,7 +93,8 @@ public:
         try {
             return ask_once(request, deadline);
         } catch (const TransportError& error) {
-            if (!was_open || !is_safe(request.method) || error.was_silent() || deadline.passed()) throw;
+            const bool may_repeat = is_safe(request.method) || !error.may_have_been_done();
+            if (!was_open || !may_repeat || error.was_silent() || deadline.passed()) throw;
         }
         return ask_once(request, deadline);
     }
@@ -118,10 +120,11 @@ private:
             return read_answer(end);
         } catch (const Failure& failure) {
             stream_ = std::monostate();
+            const bool had_no_time = failure.cause == Cause::silence && deadline.passed();
             throw TransportError(
-                failure.stage, outcome,
+                failure.stage, failure.cause == Cause::end_unsent ? Outcome::not_sent : outcome,
                 fmt::format("{}: {}: {}, after {}", url_, to_string(failure.stage), failure.why, watch.text()),
-                failure.is_silence && !deadline.passed());
+                had_no_time ? Cause::other : failure.cause);
         } catch (...) {
             stream_ = std::monostate();
             throw;
@@ -152,7 +155,7 @@ private:
         require_tunnel(read_head(socket, deadline), proxy.authorization);
         return socket;
     } catch (const Failure& failure) {
-        throw Failure{failure.stage, fmt::format("proxy {}: {}", proxy.url, failure.why), failure.is_silence};
+        throw Failure{failure.stage, fmt::format("proxy {}: {}", proxy.url, failure.why), failure.cause};
     }
 
     Response read_answer(const base::Deadline& deadline) {

@@ -284,7 +284,8 @@ ResolverConfiguration parse_resolver_configuration(std::string_view text) {
 std::vector<base::IpAddress> ask_name_servers(const std::string& host, const ResolverConfiguration& configuration,
                                               const base::Deadline& deadline) {
     const auto fail = [&](std::string_view why) {
-        throw Failure{Stage::dns, fmt::format("looking up {}: {}", base::quoted(host), why), deadline.passed()};
+        throw Failure{Stage::dns, fmt::format("looking up {}: {}", base::quoted(host), why),
+                      deadline.passed() ? Cause::silence : Cause::other};
     };
     Inquiry inquiry(configuration, deadline);
     bool was_refused = false;

@@ -29,6 +29,11 @@ bool wait_for(int fd, short events, const base::Deadline& deadline) {
     }
 }
 
+/// By the other side.
+bool has_ended(int errno_value) {
+    return errno_value == ECONNRESET || errno_value == EPIPE;
+}
+
 base::UniqueFd open_socket(const base::SocketAddress& address, int type) {
     return base::UniqueFd(::socket(address.family(), type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
@@ -50,7 +55,8 @@ Socket Socket::connect_to(const base::SocketAddress& to, const base::Deadline& d
     base::UniqueFd fd = open_socket(to, SOCK_STREAM);
     if (!fd) throw Failure{Stage::tcp, fmt::format("socket: {}", base::errno_text(errno))};
     const std::string why = try_to_connect(fd.get(), to, deadline);
-    if (!why.empty()) throw Failure{Stage::tcp, fmt::format("connecting: {}", why), why == kNoAnswer};
+    if (!why.empty())
+        throw Failure{Stage::tcp, fmt::format("connecting: {}", why), why == kNoAnswer ? Cause::silence : Cause::other};
     const int on = 1; // a request is written whole: there is nothing to collect
     (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return Socket(std::move(fd));
@@ -75,6 +81,7 @@ base::UniqueFd connect_datagrams(const base::SocketAddress& to) {
 }
 
 void Socket::write_all(std::string_view bytes, const base::Deadline& deadline) {
+    const std::size_t all = bytes.size();
     while (!bytes.empty()) {
         const ssize_t written = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (written >= 0) {
@@ -82,8 +89,9 @@ void Socket::write_all(std::string_view bytes, const base::Deadline& deadline) {
             continue;
         }
         if (errno == EINTR) continue;
-        if (errno != EAGAIN) throw Failure{stage_, fmt::format("sending: {}", base::errno_text(errno))};
-        if (!wait_for(fd_.get(), POLLOUT, deadline)) throw Failure{stage_, std::string(kNoAnswer), true};
+        const Cause cause = !has_ended(errno) ? Cause::other : bytes.size() == all ? Cause::end_unsent : Cause::end;
+        if (errno != EAGAIN) throw Failure{stage_, fmt::format("sending: {}", base::errno_text(errno)), cause};
+        if (!wait_for(fd_.get(), POLLOUT, deadline)) throw Failure{stage_, std::string(kNoAnswer), Cause::silence};
     }
 }
 
@@ -92,8 +100,10 @@ std::size_t Socket::read_some(std::span<char> buffer, const base::Deadline& dead
         const ssize_t count = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
         if (count >= 0) return static_cast<std::size_t>(count);
         if (errno == EINTR) continue;
-        if (errno != EAGAIN) throw Failure{stage_, fmt::format("receiving: {}", base::errno_text(errno))};
-        if (!wait_for(fd_.get(), POLLIN, deadline)) throw Failure{stage_, std::string(kNoAnswer), true};
+        if (errno != EAGAIN)
+            throw Failure{stage_, fmt::format("receiving: {}", base::errno_text(errno)),
+                          has_ended(errno) ? Cause::end : Cause::other};
+        if (!wait_for(fd_.get(), POLLIN, deadline)) throw Failure{stage_, std::string(kNoAnswer), Cause::silence};
     }
 }
 

@@ -17,7 +17,7 @@ namespace rdmanet::http {
 struct Failure {
     Stage stage;
     std::string why;
-    bool is_silence = false; // nothing came until the time was over
+    Cause cause = Cause::other;
 };
 
 class Socket {

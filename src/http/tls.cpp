@@ -153,7 +153,7 @@ int TlsStream::run(Act act, const base::Deadline& deadline) {
         const std::size_t count = socket_.read_some(buffer, deadline);
         if (count == 0) {
             if (SSL_is_init_finished(ssl_.get()) != 0) return 0;
-            throw Failure{Stage::tls, "the server closed the connection during the handshake"};
+            throw Failure{Stage::tls, "the server closed the connection during the handshake", Cause::end};
         }
         BIO_write(incoming_, buffer.data(), static_cast<int>(count));
     }
@@ -162,7 +162,7 @@ int TlsStream::run(Act act, const base::Deadline& deadline) {
 void TlsStream::write_all(std::string_view bytes, const base::Deadline& deadline) {
     const int written =
         run([&] { return SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())); }, deadline);
-    if (written == 0) throw Failure{Stage::tls, "the server closed the connection"};
+    if (written == 0) throw Failure{Stage::tls, "the server closed the connection", Cause::end};
 }
 
 std::size_t TlsStream::read_some(std::span<char> buffer, const base::Deadline& deadline) {

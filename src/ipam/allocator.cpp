@@ -174,10 +174,14 @@ bool Allocator::has_room(const ConfiguredRange& range, const base::Deadline& dea
 
 std::vector<std::string> Allocator::find_doubts(const base::Deadline& deadline) {
     std::vector<std::string> doubts;
-    for (const Rival& rival : store_.find_rivals(deadline))
-        doubts.push_back(fmt::format("pods of this node have addresses of a block that {}: delete those pods, which "
-                                     "`rdmanet state` shows",
-                                     describe(rival)));
+    for (const Rival& rival : store_.find_rivals(deadline)) {
+        std::vector<std::string> pods;
+        for (const Lease& lease : store_.list_all(deadline))
+            if (lease.space == rival.space && rival.addresses.contains(lease.address.address()))
+                pods.push_back(fmt::format("{} of {}", lease.address.address(), lease.owner));
+        doubts.push_back(fmt::format("pods of this node have addresses of a block that {}: delete these pods: {}",
+                                     describe(rival), base::join(pods)));
+    }
     return doubts;
 }
 

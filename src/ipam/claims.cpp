@@ -75,7 +75,7 @@ Claim claim_for(const ConfiguredRange& range, std::chrono::seconds cooldown) {
 }
 
 bool claims_static_addresses(const Config& config) {
-    return config.store.kind != StoreKind::whereabouts;
+    return config.store.kind != StoreKind::pools;
 }
 
 std::vector<Claim> claims_for(const Config& config, const std::vector<RequestedAddress>& requested,

@@ -14,7 +14,7 @@ constexpr KnownKey kUsed[] = {
     {"type"},      {"range"},           {"range_start"}, {"range_end"}, {"exclude"},      {"ipRanges"},
     {"gateway"},   {"routes"},          {"dns"},         {"addresses"}, {"network_name"}, {"enable_overlapping_ranges"},
     {"enable_l3"}, {"exclude_gateway"}, {"cooldown"},    {"store"},     {"kubernetes"},   {"configuration_path"},
-    {"nodeName"},  {"blockSize"},       {"requestable"}, {"$comment"},
+    {"nodeName"},  {"$comment"},
 };
 constexpr KnownKey kRangeKeys[] = {
     {"range"}, {"range_start"}, {"range_end"}, {"exclude"}, {"gateway"}, {"enable_l3"}, {"$comment"},
@@ -37,6 +37,12 @@ constexpr KnownKey kMeaningless[] = {
     {"reconciler_cron_expression"},
     {"optimistic_ipam"},
     {"name"},
+    {"etcd_host"},
+    {"etcd_username"},
+    {"etcd_password"},
+    {"etcd_key_file"},
+    {"etcd_cert_file"},
+    {"etcd_ca_cert_file"},
 };
 
 // Keys of whereabouts and of earlier versions that are an error.
@@ -45,21 +51,9 @@ constexpr KnownKey kRefused[] = {{"node_slice_size"}, {"etcd"}};
 constexpr KnownKey kKubernetesKeys[] = {{"kubeconfig"},       {"k8s_api_root"}, {"connectTimeoutMs"},
                                         {"requestTimeoutMs"}, {"addTimeoutMs"}, {"$comment"}};
 
-// Of another store than the one that the network names.
-constexpr std::string_view kOnNode = "ignored, because \"store\" is \"node\": remove one of the two";
-constexpr KnownKey kIdleOnNode[] = {{"blockSize", kOnNode}, {"requestable", kOnNode}};
-
-// Keys of whereabouts before 0.6. Without a store, they are refused.
-constexpr std::string_view kOldEtcd = "ignored, because \"store\" says where leases are kept: remove it";
-constexpr KnownKey kKeysOfOldEtcd[] = {
-    {"etcd_host", kOldEtcd},     {"etcd_username", kOldEtcd},  {"etcd_password", kOldEtcd},
-    {"etcd_key_file", kOldEtcd}, {"etcd_cert_file", kOldEtcd}, {"etcd_ca_cert_file", kOldEtcd},
-};
-
-bool is_on_node(const json::Reader& ipam) {
-    const auto store = ipam.find("store");
-    return store && store->is_string() && store->string() == "node";
-}
+// Of earlier versions. Whoever has declared a range has said it there.
+constexpr std::string_view kDeclared = "ignored, because an AddressRange says it: remove it";
+constexpr KnownKey kOfRanges[] = {{"blockSize", kDeclared}, {"requestable", kDeclared}};
 
 /// Warns of keys in the objects of a list. A value that is not a list, or an element that is not an object, is
 /// refused when it is read.
@@ -74,8 +68,7 @@ void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span
 } // namespace
 
 void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings) {
-    const std::span<const KnownKey> idle = is_on_node(ipam) ? kIdleOnNode : std::span<const KnownKey>{};
-    json::warn_of_keys(ipam, {idle, kUsed, kRefused, kMeaningless, kKeysOfOldEtcd}, warnings);
+    json::warn_of_keys(ipam, {kOfRanges, kUsed, kRefused, kMeaningless}, warnings);
     if (const auto kubernetes = ipam.find("kubernetes"); kubernetes && kubernetes->is_object())
         json::warn_of_keys(*kubernetes, {kKubernetesKeys}, warnings);
     warn_of_elements(ipam, "ipRanges", kRangeKeys, warnings);

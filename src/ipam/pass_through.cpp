@@ -28,7 +28,7 @@ std::vector<std::string> strings(const json::Reader& object, std::string_view ke
     return texts;
 }
 
-Route parse_route(const json::Reader& route, std::vector<std::string>& warnings) {
+base::Route parse_route(const json::Reader& route, std::vector<std::string>& warnings) {
     const json::Reader dst = route.at("dst");
     const base::IpPrefix destination = prefix_in(dst, dst.string());
     if (destination.has_host_bits())
@@ -46,14 +46,14 @@ Route parse_route(const json::Reader& route, std::vector<std::string>& warnings)
 
 } // namespace
 
-std::vector<Route> parse_routes(const json::Reader& ipam, std::vector<std::string>& warnings) {
-    std::vector<Route> routes;
+std::vector<base::Route> parse_routes(const json::Reader& ipam, std::vector<std::string>& warnings) {
+    std::vector<base::Route> routes;
     if (const auto member = ipam.find("routes"))
         for (const json::Reader& route : member->elements()) routes.push_back(parse_route(route, warnings));
     return routes;
 }
 
-Dns parse_dns(const json::Reader& ipam) {
+base::Dns parse_dns(const json::Reader& ipam) {
     const auto dns = ipam.find("dns");
     if (!dns) return {};
     return {.nameservers = strings(*dns, "nameservers"),

@@ -1,7 +1,8 @@
 // Routes and DNS settings: validated, then copied to the result.
 #pragma once
 
-#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/base/dns.hpp>
+#include <rdmanet/base/route.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <string>
@@ -10,7 +11,7 @@
 namespace rdmanet::ipam {
 
 /// `routes` and `dns` of the `ipam` object. Throw ValueError.
-[[nodiscard]] std::vector<Route> parse_routes(const json::Reader& ipam, std::vector<std::string>& warnings);
-[[nodiscard]] Dns parse_dns(const json::Reader& ipam);
+[[nodiscard]] std::vector<base::Route> parse_routes(const json::Reader& ipam, std::vector<std::string>& warnings);
+[[nodiscard]] base::Dns parse_dns(const json::Reader& ipam);
 
 } // namespace rdmanet::ipam

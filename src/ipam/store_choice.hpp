@@ -8,9 +8,8 @@
 
 namespace rdmanet::ipam {
 
-/// The store of the network, by its keys, by the node's file (see kNodeFile) and by the size of `config.ranges`.
-/// Throws json::ValueError, also for what that store has no place for. Adds to `config.warnings`. `root` is where the
-/// node's "/" is mounted, or empty.
+/// The store of the network, by its keys and by the node's file (see kNodeFile). Throws json::ValueError. Adds to
+/// `config.warnings`. `root` is where the node's "/" is mounted, or empty.
 void choose_store(const json::Reader& ipam, const std::string& root, Config& config);
 
 } // namespace rdmanet::ipam

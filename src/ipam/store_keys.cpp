@@ -2,14 +2,11 @@
 
 #include "address_text.hpp"
 
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/host_file.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/ipam/block_cut.hpp>
-#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/node_file.hpp>
 
-#include <bit>
 #include <utility>
 
 namespace rdmanet::ipam {
@@ -37,29 +34,10 @@ StoreKeys::Limits limits_in(const json::Reader& object) {
             .add = find_duration(object, "addTimeoutMs", 1000, 90'000)};
 }
 
-unsigned parse_block_size(const json::Reader& at) {
-    const auto size = static_cast<unsigned>(at.integer(1, kMostBlockSize));
-    if (!std::has_single_bit(size)) throw at.unexpected("a power of two");
-    return size;
-}
-
-/// One prefix, or a list of them.
-std::vector<base::IpPrefix> parse_requestable(const json::Reader& member) {
-    std::vector<base::IpPrefix> prefixes;
-    for (const json::Reader& at : member.is_array() ? member.elements() : std::vector{member}) {
-        const base::IpPrefix prefix = prefix_in(at, at.string());
-        if (prefix.has_host_bits()) throw at.unexpected("the first address of a part of the range, with its length");
-        prefixes.push_back(prefix);
-    }
-    return prefixes;
-}
-
 StoreKeys keys_in(const json::Reader& object) {
     StoreKeys keys;
     keys.store = find_value(object, "store");
     keys.node_name = find_value(object, "nodeName");
-    if (const auto size = object.find("blockSize")) keys.block_size = parse_block_size(*size);
-    if (const auto requestable = object.find("requestable")) keys.requestable = parse_requestable(*requestable);
     const auto kubernetes = object.find("kubernetes");
     if (!kubernetes) return keys;
     kubernetes->expect_object();
@@ -78,10 +56,7 @@ StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
     keys.slices = find_value(document.root(), "node_slice_size");
     if (const auto etcd = document.root().find("etcd")) keys.etcd = StoreKeys::Value{.text = {}, .where = etcd->path()};
     for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.node_name, &keys.slices, &keys.etcd})
-        if (*value) {
-            (*value)->where = fmt::format("{}: {}", file, (*value)->where);
-            (*value)->file = file;
-        }
+        if (*value) (*value)->where = fmt::format("{}: {}", file, (*value)->where);
     return keys;
 } catch (const json::ParseError&) {
     throw json::ValueError(file, "it is not JSON: expected an object with \"store\" or \"kubernetes\"");
@@ -90,17 +65,28 @@ StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
                            "it cannot be used: expected what a network has there in \"ipam\"");
 }
 
+/// nullopt if there is no such file. `where` is for the message.
+std::optional<std::string> read_text(const std::string& file, const std::string& root, const std::string& directory,
+                                     const std::string& where) try {
+    return base::read_host_file_if_exists(root, file, kLargestNodeFile, directory);
+} catch (const base::OutsideError& error) {
+    throw json::ValueError(where, error.what());
+} catch (const base::Error& error) {
+    throw json::ValueError(where, fmt::format("it cannot be read ({}): name a file, or remove the key", error.what()));
+}
+
+/// Throws json::ValueError.
+std::string directory_of(const json::Reader& named, const std::string& root) try {
+    if (!named.string().starts_with('/')) throw named.unexpected("the absolute path of a file on each node");
+    return read_node_file(root).directory_of(named.string());
+} catch (const base::OutsideError& error) {
+    throw json::ValueError(named.path(), error.what());
+}
+
 StoreKeys keys_of_file(const json::Reader& ipam, const std::string& root) {
     const auto named = find_text(ipam, "configuration_path");
     const std::string file = named ? named->string() : kNodeFile;
-    if (!file.starts_with('/')) throw named->unexpected("the absolute path of a file on each node");
-    std::optional<std::string> text;
-    try {
-        text = base::read_named_file_if_exists(fmt::format("{}{}", root, file), kLargestNodeFile);
-    } catch (const base::Error& error) {
-        throw json::ValueError(named ? named->path() : file,
-                               fmt::format("it cannot be read ({}): name a file, or remove the key", error.what()));
-    }
+    const auto text = read_text(file, root, named ? directory_of(*named, root) : "", named ? named->path() : file);
     if (text) return keys_in_text(*text, file);
     if (named)
         throw json::ValueError(named->path(),
@@ -108,20 +94,48 @@ StoreKeys keys_of_file(const json::Reader& ipam, const std::string& root) {
     return {};
 }
 
+std::vector<std::string> directories_in(const json::Reader& list) {
+    std::vector<std::string> directories;
+    for (const json::Reader& at : list.elements()) {
+        std::string& directory = directories.emplace_back(at.string());
+        if (!directory.starts_with('/')) throw at.unexpected("the absolute path of a directory on the node");
+        while (directory.ends_with('/')) directory.pop_back();
+    }
+    return directories;
+}
+
 } // namespace
 
-NodeFile read_node_file() {
-    const json::Document nothing = json::Document::parse("{}");
-    StoreKeys keys = keys_of_file(nothing.root(), {});
+std::string NodeFile::directory_of(const std::string& file) const {
+    if (file == kubeconfig || file == kNodeFile) return {};
+    for (const std::string& directory : directories)
+        if (file.starts_with(directory + '/')) return directory;
+    throw base::OutsideError(
+        fmt::format("{} is not below a directory whose files networks may use ({}): move it there, or add its "
+                    "directory to \"directories\" in {}",
+                    file, base::join(directories), kNodeFile));
+}
+
+NodeFile read_node_file(const std::string& root) {
     NodeFile file;
+    const auto text = read_text(kNodeFile, root, {}, kNodeFile);
+    if (!text) return file;
+    const StoreKeys keys = keys_in_text(*text, kNodeFile);
     if (keys.kubeconfig) file.kubeconfig = keys.kubeconfig->text;
     if (keys.node_name) file.node_name = keys.node_name->text;
+    const json::Document document = json::Document::parse(*text);
+    if (const auto list = document.root().find("directories"))
+        file.directories = base::in_context(kNodeFile, [&] { return directories_in(*list); });
     return file;
 }
 
 StoreKeys read_store_keys(const json::Reader& ipam, const std::string& root) {
     StoreKeys keys = keys_in(ipam);
     StoreKeys of_file = keys_of_file(ipam, root);
+    if (find_text(ipam, "configuration_path"))
+        keys.kubeconfig_of_node = read_node_file(root).kubeconfig;
+    else if (of_file.kubeconfig)
+        keys.kubeconfig_of_node = of_file.kubeconfig->text;
     if (!keys.store) keys.store = std::move(of_file.store);
     if (!keys.kubernetes) keys.kubernetes = std::move(of_file.kubernetes);
     if (!keys.kubeconfig) keys.kubeconfig = std::move(of_file.kubeconfig);
@@ -130,8 +144,6 @@ StoreKeys read_store_keys(const json::Reader& ipam, const std::string& root) {
     if (!keys.node_name) keys.node_name = std::move(of_file.node_name);
     keys.slices = std::move(of_file.slices);
     keys.etcd = std::move(of_file.etcd);
-    if (!keys.block_size) keys.block_size = of_file.block_size;
-    if (!keys.requestable) keys.requestable = std::move(of_file.requestable);
     return keys;
 }
 

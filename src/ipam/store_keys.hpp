@@ -2,13 +2,11 @@
 // top level has the same keys.
 #pragma once
 
-#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <chrono>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace rdmanet::ipam {
 
@@ -17,7 +15,6 @@ struct StoreKeys {
     struct Value {
         std::string text;
         std::string where;
-        std::string file{}; // empty: the network
     };
     std::optional<Value> store;
     std::optional<Value> kubernetes; // that there is such an object; no text
@@ -30,10 +27,9 @@ struct StoreKeys {
     };
     Limits of_kubernetes;
     std::optional<Value> node_name;
-    std::optional<Value> slices; // node_slice_size of the file
-    std::optional<Value> etcd;   // the same, of earlier versions
-    std::optional<unsigned> block_size;
-    std::optional<std::vector<base::IpPrefix>> requestable;
+    std::optional<Value> slices;      // node_slice_size of the file
+    std::optional<Value> etcd;        // the same, of earlier versions
+    std::string kubeconfig_of_node{}; // of kNodeFile, whatever the network names; empty: it names none
 };
 
 /// The keys of the network, and for each that it lacks, that of the file: `configuration_path`, else kNodeFile. Throws

@@ -170,12 +170,7 @@ void Reader::expect_object() const {
 }
 
 std::string Reader::shown() const {
-    constexpr std::size_t kMost = 120;
-    std::string text = to_text();
-    if (text.size() <= kMost) return text;
-    std::size_t end = kMost;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end; // not inside a UTF-8 sequence
-    return fmt::format("{}...", text.substr(0, end));
+    return base::shortened(to_text(), 120);
 }
 
 std::string Reader::to_text() const {

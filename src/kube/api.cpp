@@ -29,9 +29,22 @@ std::string member_of(const std::string& body, std::string_view key) try {
     return {};
 }
 
-/// Whatever answers there may repeat the request.
-std::string without_credentials(std::string text, const Access& access) {
-    return base::without_authorization(std::move(text), access.authorization);
+/// What of a server's text a message has. Whatever answers there may repeat the request, with its credentials, and may
+/// send megabytes. Those are not searched, which takes the square of their number, if all are backslashes.
+std::string shown(std::string text, const Access& access) {
+    constexpr std::size_t kMostSearched = 16384;
+    constexpr std::size_t kMostShown = 1024;
+    return base::shortened(
+        base::without_authorization(base::shortened(std::move(text), kMostSearched), access.authorization), kMostShown);
+}
+
+/// A server that has just started knows bindings before the roles that they name: "... is forbidden: User ... cannot
+/// get ...: RBAC: clusterrole.rbac.authorization.k8s.io "rdmanet" not found" (plugin/pkg/auth/authorizer/rbac,
+/// RuleResolver).
+bool knows_no_roles_yet(const http::Response& response) {
+    if (response.status != 403) return false;
+    const auto reason = response.body.find(": RBAC: ");
+    return reason != std::string::npos && response.body.find(" not found", reason) != std::string::npos;
 }
 
 Refusal refusal_of(unsigned status, const std::string& body) {
@@ -39,6 +52,7 @@ Refusal refusal_of(unsigned status, const std::string& body) {
     case 401: return Refusal::unauthorized;
     case 403: return Refusal::forbidden;
     case 404: return Refusal::not_found;
+    case 408: return Refusal::unavailable;
     case 409: return member_of(body, "reason") == "AlreadyExists" ? Refusal::already_exists : Refusal::conflict;
     case 413: return Refusal::too_large;
     case 422: return Refusal::invalid;
@@ -104,14 +118,21 @@ Outcome Api::ask(const http::Request& request, const base::Deadline& deadline) {
     if (accepts_anything) complete.headers.emplace_back("Accept", "application/json");
     const http::Stopwatch watch;
     for (int attempt = 1;; ++attempt) {
-        const http::Response response = base::in_context(fmt::format("{} {}", request.method, request.target),
-                                                         [&] { return client_.ask(complete, deadline); });
-        if (response.status / 100 == 2)
-            return Object{.content = parsed(request, response), .size = response.body.size(), .date = response.date};
-        const milliseconds wait = std::max(http::with_jitter(kShortestPause * (1 << attempt)),
-                                           http::not_before(response.retry_after.value_or(std::chrono::seconds(0))));
-        if (!response.is_sent_away() || attempt == kMostTries || wait + kTimeForAnswer >= deadline.remaining())
-            return refused(request, response, watch);
+        milliseconds wait = http::with_jitter(kShortestPause * (1 << attempt));
+        const auto may_wait = [&] { return attempt < kMostTries && wait + kTimeForAnswer < deadline.remaining(); };
+        try {
+            const http::Response response = base::in_context(fmt::format("{} {}", request.method, request.target),
+                                                             [&] { return client_.ask(complete, deadline); });
+            if (response.status / 100 == 2)
+                return Object{
+                    .content = parsed(request, response), .size = response.body.size(), .date = response.date};
+            wait = std::max(wait, http::not_before(response.retry_after.value_or(std::chrono::seconds(0))));
+            const bool has_not_begun = response.is_sent_away() || knows_no_roles_yet(response);
+            if (!has_not_begun || !may_wait()) return refused(request, response, watch);
+        } catch (const http::TransportError& error) {
+            const bool may_repeat = request.method == "GET" || !error.may_have_been_done();
+            if (!error.was_cut() || !may_repeat || !may_wait()) throw;
+        }
         http::pause(wait);
     }
 }
@@ -124,15 +145,14 @@ json::Document Api::parsed(const http::Request& request, const http::Response& r
                                fmt::format("{}: {} {}: HTTP {}, and the answer is not JSON ({}): check which server "
                                            "answers there",
                                            client_.url(), request.method, request.target, response.status,
-                                           without_credentials(error.what(), access_)));
+                                           shown(error.what(), access_)));
 }
 
 Refused Api::refused(const http::Request& request, const http::Response& response, const http::Stopwatch& watch) const {
-    const std::string body = without_credentials(response.body, access_); // before it is cut
-    std::string said = member_of(body, "message");
-    if (said.empty()) said = base::quoted(body);
+    std::string said = shown(member_of(response.body, "message"), access_);
+    if (said.empty()) said = base::quoted(shown(response.body, access_));
     const bool changes = request.method != "GET";
-    return {.why = refusal_of(response.status, body),
+    return {.why = refusal_of(response.status, response.body),
             .status = response.status,
             .message = fmt::format("{}: {} {}: HTTP {}: {}, after {}", client_.url(), request.method, request.target,
                                    response.status, said, watch.text()),

@@ -43,10 +43,11 @@ std::optional<std::string> decode_percent(std::string_view text) {
 
 class Kubeconfig {
 public:
-    Kubeconfig(const std::string& path, const std::string& authorities, const std::string& root)
-        : path_(path), authorities_(authorities), host_root_(root) {
+    Kubeconfig(const std::string& path, const std::string& authorities, const std::string& root,
+               const std::string& directory)
+        : path_(path), authorities_(authorities), host_root_(root), directory_(directory) {
         try {
-            const auto text = base::read_host_file_if_exists(root, path, kMostBytes);
+            const auto text = base::read_host_file_if_exists(root, path, kMostBytes, directory);
             if (!text) fail("", "is missing on this node: write it, or correct \"kubeconfig\"");
             root_ = YAML::Load(*text);
         } catch (const YAML::Exception& error) {
@@ -127,8 +128,13 @@ private:
         const std::string whole = file.starts_with('/') ? file : directory + file;
         if (!base::is_printable_utf8(whole)) fail(key, fmt::format("names {}, which is no path", quoted(file)));
         try {
-            if (auto content = base::read_host_file_if_exists(host_root_, whole, kMostBytes))
+            if (auto content = base::read_host_file_if_exists(host_root_, whole, kMostBytes, directory_))
                 return *std::move(content);
+        } catch (const base::OutsideError&) {
+            fail(key, fmt::format("names {}, but a kubeconfig that a network names must have its files below {}, "
+                                  "without a link that leads out of it: copy the file there, or let the node's "
+                                  "rdmanet.conf name this kubeconfig",
+                                  whole, directory_));
         } catch (const base::Error& error) {
             fail(key, fmt::format("cannot be read: {}", error.what()));
         }
@@ -209,14 +215,16 @@ private:
     const std::string& path_;
     const std::string& authorities_;
     const std::string& host_root_;
+    const std::string& directory_;
     YAML::Node root_;
 };
 
 } // namespace
 
-Access read_kubeconfig(const std::string& path, const std::string& authorities, const std::string& root) {
+Access read_kubeconfig(const std::string& path, const std::string& authorities, const std::string& root,
+                       const std::string& directory) {
     base::start_late_parts(); // yaml-cpp's
-    return Kubeconfig(path, authorities, root).access();
+    return Kubeconfig(path, authorities, root, directory).access();
 }
 
 } // namespace rdmanet::kube

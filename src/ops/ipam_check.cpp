@@ -107,12 +107,13 @@ std::string to_text(const IpamCheck& check) {
         text += fmt::format("{}: {}: {}\n", to_string(fault.wrong), fault.about, fault.text);
     for (const std::string& what : check.unknown) text += fmt::format("not known: {}\n", what);
     for (const std::string& trouble : check.troubles) text += fmt::format("cannot read {}\n", trouble);
-    if (!check.seen.pools || check.seen.pools->count == 0) text += to_text(check.seen);
-    return text + fmt::format("{}, {}: {} missing, {} double, {} stale, {} unreadable, {} too large, {} different\n",
+    text += to_text(check.seen);
+    return text + fmt::format("{}, {}: {} missing, {} double, {} stale, {} unreadable, {} ignored, {} too large, "
+                              "{} different\n",
                               base::counted(check.leases, "lease", "leases"),
                               base::counted(check.blocks, "block", "blocks"), count(check, Wrong::missing),
                               count(check, Wrong::twice), count(check, Wrong::stale), count(check, Wrong::unreadable),
-                              count(check, Wrong::size), count(check, Wrong::differs));
+                              count(check, Wrong::ignored), count(check, Wrong::size), count(check, Wrong::differs));
 }
 
 std::string to_json(const IpamCheck& check) {

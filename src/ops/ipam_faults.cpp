@@ -27,13 +27,8 @@ std::string or_nobody(const std::string& pod) {
 
 /// Whether the pool may be one of the space. Where ranges are cut in slices, its name also has a node's in it.
 bool may_have(const std::string& space, const SeenPool& pool) {
-    const std::string network = network_of(space);
+    const std::string network = cluster::network_of(space);
     return network.empty() || pool.space == network || pool.space.starts_with(network + '-');
-}
-
-/// Whether a survey of the API server says which addresses the store has.
-bool is_listed(const std::string& store) {
-    return store == "whereabouts" || store == "blocks";
 }
 
 class FaultFinder {
@@ -49,13 +44,13 @@ public:
         for (const SeenPool& pool : survey_.pools) look_at(pool);
         note_records();
         for (const SeenReservation& reservation : survey_.reservations) look_at(reservation);
-        for (const cluster::SeenRange& range : survey_.ranges)
-            if (!range.trouble.empty()) add(Wrong::unreadable, about(range), range.trouble);
+        for (const cluster::IgnoredRange& range : survey_.ranges.ignored) add(Wrong::ignored, about(range), range.why);
         for (const SeenBlock& block : survey_.blocks) look_at(block);
         for (const attach::LeaseHolder& holder : survey_.holders)
             if (holder.pod == ipam::Liveness::dead && !holder.owes)
                 add(Wrong::stale, holder.what, "its pod is dead: run `rdmanet gc`");
-        look_at_own_blocks();
+        if (survey_.node)
+            for (const ipam::Block& own : survey_.node->blocks) look_at(own);
         if (survey_.pods) look_at_pods();
         return std::move(faults_);
     }
@@ -80,8 +75,9 @@ private:
         if (pool.percent() >= kLargePercent)
             add(Wrong::size, about(pool),
                 fmt::format("its {} records are {} % of what the API server stores in one object: use several smaller "
-                            "ranges, or store \"blocks\"",
+                            "ranges, or declare the range with an AddressRange",
                             pool.records.size(), pool.percent()));
+        look_for_several(pool);
         for (const SeenRecord& record : pool.records) {
             if (!record.trouble.empty()) add(Wrong::unreadable, about(pool, record), record.trouble);
             if (const std::string why = why_stale(record.podref, record.container_id, record.ifname); !why.empty())
@@ -102,10 +98,11 @@ private:
         const auto holder = holders_.find({reservation.space, *reservation.address});
         if (holder == holders_.end() && is_in_slice(reservation)) return;
         if (holder == holders_.end()) {
-            if (uses(reservation.podref, *reservation.address))
+            const bool lives_here = is_held_here(reservation);
+            if (lives_here || is_of_living(reservation))
                 add(Wrong::missing, about(reservation),
-                    fmt::format("{} uses the address, and no pool has it: {}", or_nobody(reservation.podref), kRepair),
-                    reservation.podref);
+                    fmt::format("{} lives, and no pool has the address: {}", or_nobody(reservation.podref), kRepair),
+                    lives_here ? std::string() : reservation.podref);
             else
                 add(Wrong::stale, about(reservation),
                     fmt::format("no pool has the address: `rdmanet ipam release --address {}`", *reservation.address));
@@ -134,6 +131,41 @@ private:
         });
     }
 
+    /// One pod with several interfaces has an address for each, and records of whereabouts before 0.7 don't name them.
+    void look_for_several(const SeenPool& pool) {
+        std::map<std::pair<std::string, std::string>, std::vector<const SeenRecord*>> all;
+        for (const SeenRecord& record : pool.records)
+            if (record.address && pods_.contains(record.podref) && !record.ifname.empty())
+                all[{record.podref, record.ifname}].push_back(&record);
+        for (const auto& [owner, records] : all)
+            for (const SeenRecord* record : records) {
+                const auto& [pod, ifname] = owner;
+                if (records.size() == 1 || uses(pod, *record->address)) continue;
+                if (owing_.contains({record->container_id, ifname})) continue;
+                add(Wrong::stale, about(pool, *record),
+                    fmt::format("interface {} of pod {} has {} records in this pool and can use one: delete the pod, "
+                                "then run `rdmanet ipam release --pod {}`",
+                                base::quoted(ifname), base::quoted(pod), records.size(), pod));
+            }
+    }
+
+    [[nodiscard]] bool is_held_here(const SeenReservation& reservation) const {
+        return std::any_of(survey_.holders.begin(), survey_.holders.end(), [&](const attach::LeaseHolder& holder) {
+            return holder.pod == ipam::Liveness::alive && !holder.owes &&
+                   holder.container_id == reservation.container_id && holder.ifname == reservation.ifname;
+        });
+    }
+
+    /// The status of a pod's networks comes after its last ADD, and a pod of the same name may have followed.
+    [[nodiscard]] bool is_of_living(const SeenReservation& reservation) const {
+        const auto found = pods_.find(reservation.podref);
+        if (found == pods_.end()) return false;
+        const SeenPod& pod = *found->second;
+        const std::string& uid = reservation.pod_uid;
+        if (!uid.empty() && uid != pod.uid && uid != pod.hash) return false;
+        return pod.addresses.empty() || uses(pod.name, *reservation.address);
+    }
+
     [[nodiscard]] bool uses(const std::string& pod, const IpAddress& address) const {
         const auto found = pods_.find(pod);
         if (found == pods_.end()) return false;
@@ -143,38 +175,45 @@ private:
 
     void look_at(const SeenBlock& block) {
         if (!block.trouble.empty()) return add(Wrong::unreadable, about(block), block.trouble);
-        if (block.is_released || !survey_.nodes) return;
+        if (!survey_.nodes) return;
         const auto is_its_node = [&](const cluster::SeenNode& node) {
             return node.uid == block.node_uid || (!node.boot_id.empty() && node.boot_id == block.boot_id);
         };
         if (std::none_of(survey_.nodes->begin(), survey_.nodes->end(), is_its_node))
             add(Wrong::stale, about(block),
-                fmt::format("node {} is gone: other nodes take the block when its range is full, or run `rdmanet ipam "
-                            "release --node {}`",
-                            base::quoted(block.node), block.node));
+                fmt::format("node {} is gone: `rdmanet ipam reconcile` frees the block when that has lasted for longer "
+                            "than \"goneAfter\" of its range",
+                            base::quoted(block.node)));
     }
 
-    /// Blocks that this node gives addresses from.
-    void look_at_own_blocks() {
-        if (!survey_.node || !survey_.troubles.empty()) return;
-        for (const ipam::Block& own : survey_.node->blocks) {
-            if (own.state != ipam::BlockState::open) continue;
-            const auto object = std::find_if(survey_.blocks.begin(), survey_.blocks.end(), [&](const SeenBlock& block) {
-                return block.space == own.space && block.block && *block.block == own.prefix;
-            });
-            const std::string what = fmt::format("block {} of this node", own.prefix);
-            if (object == survey_.blocks.end()) {
-                if (own.leases != 0)
-                    add(Wrong::missing, what,
-                        fmt::format("the cluster has no AddressBlock for it, and it has {}: {}",
-                                    base::counted(own.leases, "lease", "leases"), kRepair));
-            } else if (object->lease_file != survey_.node->block_file) {
-                add(Wrong::twice, what,
-                    fmt::format("AddressBlock {} belongs to node {} and another file of leases: delete the pods of "
-                                "this node that have addresses in it",
-                                object->name, base::quoted(object->node)));
-            }
-        }
+    /// One of this node.
+    void look_at(const ipam::Block& own) {
+        if (own.leases == 0) return;
+        const std::string what = fmt::format("block {} of this node", own.prefix);
+        if (own.state == ipam::BlockState::lost)
+            return add(
+                Wrong::twice, what,
+                fmt::format("the cluster has given it to node {}: delete {}", base::quoted(own.holder), pods_in(own)));
+        if (own.state != ipam::BlockState::open || !survey_.seen.blocks) return;
+        const auto object = std::find_if(survey_.blocks.begin(), survey_.blocks.end(), [&](const SeenBlock& block) {
+            return block.space == own.space && block.block == own.prefix;
+        });
+        if (object == survey_.blocks.end())
+            add(Wrong::missing, what, fmt::format("the cluster has no AddressBlock for {}: {}", pods_in(own), kRepair));
+        else if (object->uid != own.uid && object->node_uid != own.node_uid)
+            add(Wrong::twice, what,
+                fmt::format("AddressBlock {} belongs to node {}: delete {}", object->name, base::quoted(object->node),
+                            pods_in(own)));
+    }
+
+    [[nodiscard]] std::string pods_in(const ipam::Block& own) const {
+        std::vector<std::string> pods;
+        for (const ipam::Lease& lease : survey_.node->in_blocks)
+            if (lease.space == own.space && own.prefix.contains(lease.address.address()))
+                pods.push_back(base::quoted(base::scoped_name(lease.owner.pod_namespace, lease.owner.pod_name)));
+        std::sort(pods.begin(), pods.end());
+        pods.erase(std::unique(pods.begin(), pods.end()), pods.end());
+        return fmt::format("pods {}", base::join(pods));
     }
 
     /// Addresses that pods have from one of the pools, as their networks' status says.
@@ -193,7 +232,7 @@ private:
                                     base::quoted(first->second->name)),
                         pod.name);
                 const auto holder = holders_.find({pool->space, address});
-                if (holder == holders_.end() && may_be_in_other_store(*pool, address)) continue;
+                if (holder == holders_.end() && may_be_in_block(*pool, address)) continue;
                 if (holder == holders_.end())
                     add(Wrong::missing, what,
                         fmt::format("neither IPPool {} nor an AddressBlock has it, so another pod may get it: {}",
@@ -223,17 +262,11 @@ private:
         return is_of_others ? nullptr : found;
     }
 
-    /// A range that blocks or a node have keeps its pool. What they have in use, the node knows.
-    [[nodiscard]] bool may_be_in_other_store(const SeenPool& pool, const IpAddress& address) const {
-        const auto is_in_block = [&](const SeenBlock& block) {
-            return block.block && block.block->contains(address) && !block.is_released && may_have(block.space, pool);
-        };
-        const auto is_elsewhere = [&](const cluster::SeenRange& range) {
-            return range.subnet && range.subnet->contains(address) && may_have(range.space, pool) &&
-                   !is_listed(range.store);
-        };
-        return std::any_of(survey_.blocks.begin(), survey_.blocks.end(), is_in_block) ||
-               std::any_of(survey_.ranges.begin(), survey_.ranges.end(), is_elsewhere);
+    /// Which addresses of a block are in use, only its node knows.
+    [[nodiscard]] bool may_be_in_block(const SeenPool& pool, const IpAddress& address) const {
+        return std::any_of(survey_.blocks.begin(), survey_.blocks.end(), [&](const SeenBlock& block) {
+            return block.block && block.block->contains(address) && may_have(block.space, pool);
+        });
     }
 
     const IpamSurvey& survey_;
@@ -252,6 +285,7 @@ std::string_view to_string(Wrong wrong) {
     case Wrong::twice: return "double";
     case Wrong::stale: return "stale";
     case Wrong::unreadable: return "unreadable";
+    case Wrong::ignored: return "ignored";
     case Wrong::size: return "size";
     case Wrong::differs: break;
     }
@@ -271,7 +305,7 @@ std::string about(const SeenReservation& reservation) {
     return fmt::format("OverlappingRangeIPReservation {}", reservation.name);
 }
 
-std::string about(const cluster::SeenRange& range) {
+std::string about(const cluster::IgnoredRange& range) {
     return fmt::format("AddressRange {}", range.name);
 }
 

@@ -34,16 +34,12 @@ public:
         add_reservations();
         add_records();
         add_node();
-        if (!target_.node.empty()) add_blocks();
         return std::exchange(found_, {});
     }
 
 private:
-    [[nodiscard]] bool is_meant(const std::optional<base::IpAddress>& address, const std::string& pod,
-                                const std::string& node) const {
-        if (target_.address) return address == target_.address;
-        if (!target_.pod.empty()) return pod == target_.pod;
-        return node == target_.node;
+    [[nodiscard]] bool is_meant(const std::optional<base::IpAddress>& address, const std::string& pod) const {
+        return target_.address ? address == target_.address : pod == target_.pod;
     }
 
     /// Whoever has an address, as the lease says.
@@ -83,8 +79,17 @@ private:
         return user.pod_uid.empty() || user.pod_uid == pod->uid || user.pod_uid == pod->hash;
     }
 
+    /// A pod that is no longer in the API may still run on its node (`kubectl delete pod --force`).
+    [[nodiscard]] std::string why_left_to_node(const cluster::SeenReservation& reservation) const {
+        if (reservation.node.empty() || (survey_.node && reservation.node == survey_.node_name)) return {};
+        return fmt::format("node {} holds it: run `rdmanet gc` there, then this command; if the node is gone, run "
+                           "`rdmanet ipam reconcile`",
+                           base::quoted(reservation.node));
+    }
+
     /// What whereabouts wrote names no container: the record of its address does.
     [[nodiscard]] std::string why_held(const cluster::SeenReservation& reservation) const {
+        if (std::string why = why_left_to_node(reservation); !why.empty()) return why;
         for (const auto* pools : {&survey_.pools, &survey_.other_pools})
             for (const cluster::SeenPool& pool : *pools)
                 for (const cluster::SeenRecord& record : pool.records)
@@ -94,6 +99,12 @@ private:
                          .pod_uid = reservation.pod_uid,
                          .container_id = reservation.container_id.value_or(""),
                          .ifname = reservation.ifname});
+    }
+
+    [[nodiscard]] std::string why_held(const cluster::SeenRecord& record,
+                                       const cluster::SeenReservation* reservation) const {
+        std::string why = reservation == nullptr ? std::string() : why_left_to_node(*reservation);
+        return why.empty() ? why_held(user_of(record, reservation)) : why;
     }
 
     /// whereabouts takes over a pod's record without a look at the reservation: its UID may be that of another pod.
@@ -117,7 +128,7 @@ private:
     /// Before the record that leads to it: what is interrupted is still found by the record.
     void add_reservations() {
         for (const cluster::SeenReservation& each : survey_.reservations)
-            if (is_meant(each.address, each.podref, each.node))
+            if (is_meant(each.address, each.podref))
                 found_.push_back(
                     {.what = fmt::format("{}: {}", about(each),
                                          holder_text(each.podref, each.container_id.value_or(""), each.ifname)),
@@ -130,11 +141,11 @@ private:
         for (const cluster::SeenPool& pool : survey_.pools)
             for (const cluster::SeenRecord& record : pool.records) {
                 const cluster::SeenReservation* reservation = reservation_of(pool, record);
-                if (!is_meant(record.address, record.podref, reservation == nullptr ? "" : reservation->node)) continue;
+                if (!is_meant(record.address, record.podref)) continue;
                 found_.push_back(
                     {.what = fmt::format("{}: {}", about(pool, record),
                                          holder_text(record.podref, record.container_id, record.ifname)),
-                     .why_kept = [this, &record, reservation] { return why_held(user_of(record, reservation)); },
+                     .why_kept = [this, &record, reservation] { return why_held(record, reservation); },
                      .release =
                          [&clients = clients_, &pool, &record] {
                              return cluster::Survey(clients.kube()).remove(pool, record, release_deadline());
@@ -142,16 +153,12 @@ private:
             }
     }
 
-    [[nodiscard]] std::vector<cluster::SeenNode> list_nodes() const {
-        return cluster::Survey(clients_.kube()).list_nodes(survey_deadline());
-    }
-
     void add_node() {
         if (!survey_.node) return;
         for (const auto* leases : {&survey_.node->own, &survey_.node->in_blocks})
             for (const ipam::Lease& lease : *leases) {
                 const std::string pod = base::scoped_name(lease.owner.pod_namespace, lease.owner.pod_name);
-                if (!is_meant(lease.address.address(), pod, survey_.node_name)) continue;
+                if (!is_meant(lease.address.address(), pod)) continue;
                 found_.push_back({.what = fmt::format("{} on this node: {}", lease.address, lease.owner.to_string()),
                                   .why_kept = [this, &lease] { return why_held(user_of(lease.owner)); },
                                   .release =
@@ -161,30 +168,6 @@ private:
                                           return attach::release_unrecorded(lease, node, release_deadline());
                                       }});
             }
-    }
-
-    [[nodiscard]] std::string why_kept(const cluster::SeenBlock& block) const {
-        for (const cluster::SeenNode& node : list_nodes()) {
-            if (node.uid == block.node_uid)
-                return fmt::format("Node {} exists: if the machine is off for good, delete the Node object first",
-                                   base::quoted(node.name));
-            if (!node.boot_id.empty() && node.boot_id == block.boot_id)
-                return fmt::format("the machine runs, as Node {}: it goes on with the block", base::quoted(node.name));
-        }
-        return {};
-    }
-
-    void add_blocks() {
-        for (const cluster::SeenBlock& block : survey_.blocks)
-            if (block.node == target_.node && block.trouble.empty())
-                found_.push_back({.what = fmt::format("{}: {} of node {}, {} in use when it was last written",
-                                                      about(block), *block.block, base::quoted(block.node),
-                                                      base::counted(block.in_use, "address", "addresses")),
-                                  .why_kept = [this, &block] { return why_kept(block); },
-                                  .release =
-                                      [&clients = clients_, &block] {
-                                          return cluster::Survey(clients.kube()).remove(block, release_deadline());
-                                      }});
     }
 
     const ReleaseTarget& target_;

@@ -30,7 +30,9 @@ public:
     IpamReport run() && {
         if (survey_.node) add_node(*survey_.node);
         add_pools();
-        for (const cluster::SeenRange& range : survey_.ranges) add_range(range);
+        for (const cluster::AddressRange& range : survey_.ranges.declared) add_range(range);
+        for (const cluster::IgnoredRange& range : survey_.ranges.ignored)
+            report_.ranges.push_back({.object = about(range), .marks = marks_of(about(range))});
         for (const cluster::SeenBlock& block : survey_.blocks) add_block(block);
         report_.troubles = survey_.troubles;
         report_.unknown = survey_.unknown;
@@ -67,13 +69,14 @@ private:
         for (const cluster::SeenReservation& each : survey_.reservations)
             if (each.address) reservations.emplace(std::pair(each.space, *each.address), &each);
         for (const cluster::SeenPool& pool : survey_.pools) {
-            report_.ranges.push_back({.store = "whereabouts",
+            report_.ranges.push_back({.store = "pools",
                                       .space = pool.space,
                                       .range = pool.range,
                                       .object = fmt::format("IPPool {}/{}", survey_.seen.name_space, pool.name),
                                       .leases = pool.records.size(),
                                       .percent = pool.percent(),
                                       .marks = marks_of(about(pool))});
+            if (!pool.mark.empty()) report_.ranges.back().marks.emplace_back("draining");
             for (const cluster::SeenRecord& record : pool.records) {
                 const auto found =
                     record.address ? reservations.find({pool.space, *record.address}) : reservations.end();
@@ -96,7 +99,7 @@ private:
             for (std::string& mark : marks_of(about(*reservation)))
                 if (std::find(marks.begin(), marks.end(), mark) == marks.end()) marks.push_back(std::move(mark));
         report_.leases.push_back(
-            {.store = "whereabouts",
+            {.store = "pools",
              .space = pool.space,
              .address = record.address ? record.address->to_string() : fmt::format("key {}", base::quoted(record.key)),
              .network = {},
@@ -111,7 +114,7 @@ private:
     void add_reservation(const cluster::SeenReservation& reservation) {
         std::vector<std::string> marks = marks_of(about(reservation));
         if (!reservation.is_ours) marks.emplace_back("foreign");
-        report_.leases.push_back({.store = "whereabouts",
+        report_.leases.push_back({.store = "pools",
                                   .space = reservation.space,
                                   .address = reservation.address ? reservation.address->to_string() : reservation.name,
                                   .network = {},
@@ -122,21 +125,23 @@ private:
                                   .marks = std::move(marks)});
     }
 
-    void add_range(const cluster::SeenRange& range) {
-        const auto blocks = std::count_if(survey_.blocks.begin(), survey_.blocks.end(), [&](const auto& block) {
-            return block.space == range.space && block.range == range.subnet;
-        });
-        report_.ranges.push_back({.store = range.store,
-                                  .space = range.space,
-                                  .range = range.subnet ? range.subnet->to_string() : std::string(),
-                                  .object = fmt::format("AddressRange {}", range.name),
-                                  .leases = static_cast<std::size_t>(blocks),
-                                  .marks = marks_of(about(range))});
+    void add_range(const cluster::AddressRange& range) {
+        RangeRow row{.store = "blocks",
+                     .space = range.space,
+                     .range = range.subnet.to_string(),
+                     .object = fmt::format("AddressRange {}", range.name)};
+        for (const cluster::SeenBlock& block : survey_.blocks) {
+            if (!block.trouble.empty() || block.range_uid != range.uid) continue;
+            ++row.leases;
+            if (block.in_use == 0) ++row.empty_blocks;
+        }
+        if (range.is_going) row.marks.emplace_back("deleted");
+        report_.ranges.push_back(std::move(row));
     }
 
     void add_block(const cluster::SeenBlock& block) {
         std::vector<std::string> marks = marks_of(about(block));
-        if (block.is_released) marks.emplace_back("released");
+        if (block.is_node_gone) marks.emplace_back("node-gone");
         if (block.is_going) marks.emplace_back("deleted");
         report_.blocks.push_back({.object = block.name,
                                   .space = block.space,
@@ -156,12 +161,13 @@ private:
 std::string ranges_table(const IpamReport& report) {
     Table table({"STORE", "SPACE", "RANGE", "HAS", "SIZE", "OBJECT", "MARKS"});
     for (const RangeRow& each : report.ranges)
-        table.add_row({printable(each.store), printable(each.space), printable(each.range),
-                       each.percent             ? base::counted(each.leases, "lease", "leases")
-                       : each.store == "blocks" ? base::counted(each.leases, "block", "blocks")
-                                                : std::string(),
-                       each.percent ? fmt::format("{}%", *each.percent) : "", each.object,
-                       base::join(each.marks, ",")});
+        table.add_row(
+            {printable(each.store), printable(each.space), printable(each.range),
+             each.percent ? base::counted(each.leases, "lease", "leases")
+             : each.store == "blocks"
+                 ? fmt::format("{}, {} empty", base::counted(each.leases, "block", "blocks"), each.empty_blocks)
+                 : std::string(),
+             each.percent ? fmt::format("{}%", *each.percent) : "", each.object, base::join(each.marks, ",")});
     return table.to_text();
 }
 
@@ -216,6 +222,7 @@ std::string to_json(const IpamReport& report) {
         writer.member("object", each.object);
         if (each.percent || each.store == "blocks")
             writer.member(each.percent ? "leases" : "blocks", std::uint64_t{each.leases});
+        if (each.store == "blocks") writer.member("emptyBlocks", std::uint64_t{each.empty_blocks});
         if (each.percent) writer.member("sizePercent", *each.percent);
         state::write_texts(writer, "marks", each.marks);
         writer.end_object();

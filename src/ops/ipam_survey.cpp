@@ -7,6 +7,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +19,8 @@ namespace rdmanet::ops {
 namespace {
 
 constexpr std::chrono::minutes kWholeCluster{5};
-constexpr http::Limits kLongAnswers{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(30)};
+constexpr http::Limits kLongAnswers{
+    .connect = std::chrono::seconds(2), .request = std::chrono::seconds(30), .most_bytes = http::kMostOfPage};
 
 /// As stores name this node where the configuration does not. A host without a name is no node.
 std::string own_name(const LeasePlaces& places) {
@@ -38,8 +40,8 @@ public:
         survey_.node_name = own_name(places_);
         if (!places_.state_directory.empty()) attempt("the leases of this node", [&] { read_node(); });
         if (clients_.has_kube()) {
-            attempt("the pools of store \"whereabouts\"", [&] { read_pools(); });
-            attempt("the blocks of store \"blocks\"", [&] { read_blocks(); });
+            attempt("pools", [&] { read_pools(); });
+            attempt("blocks", [&] { read_blocks(); });
         }
         if (clients_.has_kube() && survey_.troubles.empty()) {
             attempt_to_know("which leases are stale", [&] { survey_.pods = survey().list_pods(deadline_); });
@@ -86,6 +88,8 @@ private:
         };
         std::erase_if(survey_.node->own, is_left_out);
         std::erase_if(survey_.node->in_blocks, is_left_out);
+        std::erase_if(survey_.node->blocks,
+                      [&](const ipam::Block& block) { return !places_.includes(block.space, block.prefix); });
     }
 
     void read_pools() {
@@ -104,9 +108,9 @@ private:
     }
 
     void read_blocks() {
-        survey_.ranges = survey().list_ranges(deadline_).value_or(std::vector<cluster::SeenRange>{});
-        std::erase_if(survey_.ranges,
-                      [&](const auto& range) { return range.subnet && !places_.includes(range.space, *range.subnet); });
+        survey_.ranges = survey().list_ranges(deadline_);
+        std::erase_if(survey_.ranges.declared,
+                      [&](const auto& range) { return !places_.includes(range.space, range.subnet); });
         survey_.blocks = taken(survey().list_blocks(deadline_), survey_.seen.blocks);
         std::erase_if(survey_.blocks,
                       [&](const auto& block) { return block.block && !places_.includes(block.space, *block.block); });
@@ -121,8 +125,13 @@ private:
 } // namespace
 
 kube::Access find_access(const LeasePlaces& places) {
-    auto access = places.kubeconfig.empty() ? kube::find_access_of_pod()
-                                            : std::optional(kube::read_kubeconfig(places.kubeconfig));
+    std::string directory;
+    if (places.network && !places.kubeconfig.empty() && places.kubeconfig == places.network->store.kubeconfig)
+        directory =
+            ipam::read_node_file().directory_of(places.kubeconfig); // the file with the network may be anybody's
+    auto access = places.kubeconfig.empty()
+                      ? kube::find_access_of_pod()
+                      : std::optional(kube::read_kubeconfig(places.kubeconfig, {}, {}, directory));
     if (!access)
         throw base::Error(fmt::format("no API server is named, and this process is in no pod: give --kubeconfig, or "
                                       "name a kubeconfig in {}",

@@ -1,18 +1,15 @@
 #include <rdmanet/ops/lease_places.hpp>
 
+#include <rdmanet/cluster/ranges.hpp>
+
 #include <algorithm>
 
 namespace rdmanet::ops {
 
-std::string network_of(const std::string& space) {
-    return space.substr(0, space.find('@'));
-}
-
 bool LeasePlaces::includes(const std::string& space, const base::IpPrefix& subnet) const {
     if (!network) return true;
     const auto is_in = [&](const std::string& its_space, const base::IpPrefix& its) {
-        return network_of(space) == network_of(its_space) && its.family() == subnet.family() &&
-               (its.contains(subnet.network()) || subnet.contains(its.network()));
+        return cluster::network_of(space) == cluster::network_of(its_space) && cluster::overlap(its, subnet);
     };
     return std::any_of(network->ranges.begin(), network->ranges.end(),
                        [&](const auto& range) { return is_in(range.space, range.range.subnet()); }) ||

@@ -104,7 +104,6 @@ void write_lease_store(json::Writer& writer, const LeaseStore& store) {
     }
     if (store.has_open_claim) writer.member("openClaim", true);
     if (store.is_released) writer.member("released", true);
-    if (store.is_beside) writer.member("beside", true);
     writer.end_object();
 }
 
@@ -127,7 +126,6 @@ LeaseStore parse_lease_store(const json::Reader& store) {
             parsed.unsettled.push_back(
                 {.space = claimed.at("space").string(), .address = claimed.at("address").string()});
     if (const auto released = store.find("released")) parsed.is_released = released->boolean();
-    if (const auto beside = store.find("beside")) parsed.is_beside = beside->boolean();
     return parsed;
 }
 
@@ -181,11 +179,6 @@ std::vector<base::IpAddress> AttachmentRecord::addresses() const {
     return addresses;
 }
 
-std::string LeasePool::network() const {
-    const auto prefix = base::IpPrefix::parse(subnet);
-    return prefix ? fmt::format("{}/{}", prefix->network(), prefix->length()) : subnet;
-}
-
 std::vector<std::string> AttachmentRecord::topics() const {
     std::vector<std::string> topics;
     if (const std::string moved = device(); !moved.empty()) topics.push_back(device_topic(moved));
@@ -197,9 +190,6 @@ std::vector<std::string> AttachmentRecord::topics() const {
         if (!step.holds.device_info.empty()) topics.push_back(device_info_topic(step.holds.device_info));
     }
     if (owes_addresses()) topics.emplace_back(kOwedAddressesTopic);
-    if (lease_store && !lease_store->pools.empty() && !lease_store->is_released)
-        for (const LeasePool& pool : lease_store->pools)
-            topics.push_back(pool_topic(lease_store->kind, pool.space, pool.network()));
     return topics;
 }
 

@@ -8,10 +8,12 @@
 #include <rdmanet/state/state_directory.hpp>
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -263,11 +265,47 @@ std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& top
     return records;
 }
 
+std::string AttachmentStore::link_of(const std::string& space, const base::IpAddress& address) const {
+    return fmt::format("{}/addresses/{:016x}-{}", directory_, base::hash64(space), address);
+}
+
+void AttachmentStore::note_address(const std::string& space, const base::IpAddress& address,
+                                   const AttachmentKey& key) const {
+    const std::string link = link_of(space, address);
+    const std::string file = key.file_name();
+    if (::symlink(file.c_str(), link.c_str()) == 0) return;
+    if (errno == ENOENT) (void)::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU);
+    (void)::unlink(link.c_str()); // of an attachment that had it before
+    (void)::symlink(file.c_str(), link.c_str());
+}
+
+void AttachmentStore::forget_address(const std::string& space, const base::IpAddress& address) const {
+    (void)::unlink(link_of(space, address).c_str()); // what stays is stale
+}
+
+std::optional<AttachmentRecord> AttachmentStore::find_with_address(const std::string& space,
+                                                                   const base::IpAddress& address) const {
+    char file[NAME_MAX + 1] = "";
+    const ssize_t size = ::readlink(link_of(space, address).c_str(), file, sizeof file);
+    if (size <= 0 || size > NAME_MAX) return std::nullopt;
+    auto outcome =
+        load_from(Directory(attachments_in(directory_)), std::string(file, static_cast<std::size_t>(size)), read_step_);
+    auto* const record = std::get_if<AttachmentRecord>(&outcome);
+    if (record == nullptr) return std::nullopt;
+    const bool has_it = std::any_of(record->leases.begin(), record->leases.end(), [&](const RecordedLease& lease) {
+        const auto prefix = base::IpPrefix::parse(lease.address);
+        return lease.space == space && prefix && prefix->address() == address;
+    });
+    return has_it ? std::optional(std::move(*record)) : std::nullopt;
+}
+
 void AttachmentStore::save(const AttachmentRecord& record) const {
     const std::string path = fmt::format("{}/{}", attachments_in(directory_), record.key.file_name());
     // A new record is written without a temporary file: if this is killed, nothing would remove that file later.
-    const auto write = ::access(path.c_str(), F_OK) != 0 ? base::create_file_durably : base::write_file_durably;
-    change([&] { write(path, record.to_text()); });
+    const bool is_new = ::access(path.c_str(), F_OK) != 0;
+    change([&] {
+        is_new ? base::create_file_durably(path, record.to_text()) : base::write_file_durably(path, record.to_text());
+    });
 }
 
 void AttachmentStore::remove(const AttachmentKey& key) const {

@@ -13,7 +13,7 @@
 namespace rdmanet::state {
 namespace {
 
-constexpr std::string_view kHeading = "rdmanet-records-index 3 "; // another number whenever topics() changes
+constexpr std::string_view kHeading = "rdmanet-records-index 4 "; // another number whenever topics() changes
 constexpr std::size_t kLargestIndex = std::size_t{64} << 20U;
 
 std::string path_in(const std::string& directory) {

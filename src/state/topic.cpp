@@ -20,8 +20,4 @@ std::string device_info_topic(std::string_view file_name) {
     return fmt::format("device-info {}", file_name);
 }
 
-std::string pool_topic(std::string_view store, std::string_view space, std::string_view subnet) {
-    return fmt::format("store {} range {} space {}", store, subnet, space);
-}
-
 } // namespace rdmanet::state

@@ -3,7 +3,7 @@
 #include "support/concat.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
@@ -84,6 +84,14 @@ void ApiServer::make_node(const std::string& name, const std::string& boot) {
         node.member(key, "x");
     node.end_object().end_object().end_object();
     expect_done(api_->create("/api/v1/nodes", node.to_text(), with_patience()));
+}
+
+void ApiServer::declare_range(const std::string& space, const std::string& range) {
+    json::Writer object;
+    object.begin_object().member("apiVersion", "rdmanet.cni/v1alpha1").member("kind", "AddressRange");
+    object.key("metadata").begin_object().member("name", space).end_object();
+    object.key("spec").begin_object().member("networkName", space).member("range", range).end_object().end_object();
+    expect_done(api_->create("/apis/rdmanet.cni/v1alpha1/addressranges", object.to_text(), with_patience()));
 }
 
 void ApiServer::make_pool(const std::string& space, const std::string& subnet, unsigned records) {

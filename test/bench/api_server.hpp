@@ -36,6 +36,8 @@ public:
     /// As kubelet makes it.
     void make_node(const std::string& name, const std::string& boot);
     /// A pool of whereabouts with so many records of pods, from the first address on.
+    /// An AddressRange with blocks of the default size.
+    void declare_range(const std::string& space, const std::string& range);
     void make_pool(const std::string& space, const std::string& subnet, unsigned records);
     void delete_pool(const std::string& space, const std::string& subnet);
 

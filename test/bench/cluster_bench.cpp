@@ -3,7 +3,7 @@
 //   test/cluster/cluster.sh run cluster_bench [SECONDS] [NODES] [LINES]
 //
 // SECONDS for each line, default 5; NODES at most, default 200. With LINES, only those lines are measured whose
-// "NODES/LEASES NAME" has this text: "1/50 ", "store whereabouts". Each ADD has its own connection, as a process has.
+// "NODES/LEASES NAME" has this text: "1/50 ", "pools". Each ADD has its own connection, as a process has.
 // It starts no process, so that programs and languages are not compared.
 //
 // Times depend on what else the machine does; processor time depends on it less. "server" is the API server's for each
@@ -16,7 +16,7 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
-#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
 #include <sys/mman.h>
@@ -250,7 +250,7 @@ void work(Shared& shared, const Line& line, const std::string& name, const std::
     }
 }
 
-/// A pool with leases has been used, so the cluster has recorded its store.
+/// With leases, and used once.
 void make_pool(ApiServer& server, const Line& line, const std::string& space) {
     server.make_pool(space, kSmallRange, line.leases);
     PoolNode first(concat(space, "-first"), space);
@@ -262,7 +262,10 @@ void make_pool(ApiServer& server, const Line& line, const std::string& space) {
 Outcome run(ApiServer& server, const Line& line, double seconds, unsigned most) {
     static int count = 0;
     const std::string space = concat("b", ::getpid(), "-", ++count);
-    if (line.scheme.has_pool) make_pool(server, line, space);
+    if (line.scheme.has_pool)
+        make_pool(server, line, space);
+    else
+        server.declare_range(space, kLargeRange);
     for (unsigned number = 0; number < line.nodes; ++number) {
         const std::string name = concat(space, "-n", number);
         server.make_node(name, concat("boot-", name));
@@ -319,8 +322,8 @@ void print(const Line& line, const Outcome& outcome, double theirs) {
 void measure(double seconds, unsigned most_nodes, const std::string& wanted) {
     ApiServer server;
     const Scheme replay = scheme<ReplayNode>("whereabouts 0.9.4's requests", true);
-    const Scheme pools = scheme<PoolNode>("store whereabouts", true);
-    const Scheme blocks = scheme<BlocksNode>("store blocks", false);
+    const Scheme pools = scheme<PoolNode>("pools", true);
+    const Scheme blocks = scheme<BlocksNode>("blocks", false);
     std::printf("%-6s %-6s %-30s %10s %10s %10s %12s %10s %10s %7s\n", "nodes", "leases", "", "ADDs/s", "ratio",
                 "median ms", "requests/ADD", "server ms", "own ms", "failed");
     for (const unsigned leases : {50U, 2000U, 10'000U})

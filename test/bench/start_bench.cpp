@@ -135,6 +135,7 @@ void measure(unsigned count, unsigned attachments, unsigned threads) {
             });
         for (std::thread& maker : makers) maker.join();
     }
+    server.declare_range(space, kRange);
     std::printf("%u Node objects are there\n", count);
     std::fflush(stdout);
 

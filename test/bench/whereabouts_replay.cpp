@@ -3,7 +3,7 @@
 #include "support/concat.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <ctime>

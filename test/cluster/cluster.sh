@@ -171,6 +171,9 @@ path_of_kind() {
 	ClusterRole) echo apis/rbac.authorization.k8s.io/v1/clusterroles ;;
 	CronJob) echo "apis/batch/v1/namespaces/$2/cronjobs" ;;
 	ClusterRoleBinding) echo apis/rbac.authorization.k8s.io/v1/clusterrolebindings ;;
+	ValidatingAdmissionPolicy) echo apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies ;;
+	ValidatingAdmissionPolicyBinding) echo apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings ;;
+	AddressRange) echo apis/rdmanet.cni/v1alpha1/addressranges ;;
 	*) fail "no path is known for kind $1" ;;
 	esac
 }

@@ -6,6 +6,7 @@
 #include "support/concat.hpp"
 #include "support/netns_view.hpp"
 #include "support/patience.hpp"
+#include "support/snapshot.hpp"
 
 #include <rdmanet/base/file.hpp>
 
@@ -50,7 +51,7 @@ std::string journal() {
     for (const auto& entry : fs::recursive_directory_iterator(state_directory())) {
         const std::string name = entry.path();
         const bool is_record = name.ends_with(".json");
-        if (!name.ends_with(".tmp") && !name.ends_with("lock"))
+        if (!name.ends_with(".tmp") && !name.ends_with("lock") && !is_boot_memory(name))
             lines.insert(concat(name, is_record ? base::read_file(name, std::size_t{1} << 20U) : "", '\n'));
     }
     std::string all;

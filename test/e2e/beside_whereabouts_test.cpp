@@ -59,7 +59,7 @@ public:
         write("flat", concat("{", kubeconfig, "}"));
         for (const char* type : {"whereabouts", "rdmanet"})
             write(type, concat("{'cniVersion':'1.0.0','name':'net','type':'macvlan','ipam':{'type':'", type,
-                               "','range':'10.31.90.0/28',", type[0] == 'r' ? "'store':'whereabouts'," : "",
+                               "','range':'10.31.90.0/28',",
                                type[0] == 'w' ? concat("'configuration_path':'", kDirectory, "/flat',") : "",
                                kubeconfig, "}}"));
         prefix_ = concat("whereabouts=", cluster(), "/whereabouts rdmanet=", binary(), " netns=", pod.path(),

@@ -49,7 +49,7 @@ TEST_CASE("STATUS warns while the kubeconfig is whereabouts' own", "[status]") {
     const Stage stage;
     const auto says = [&](const std::string& kubeconfig) {
         PluginCall call =
-            call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',",
+            call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet',",
                                        "'range':'10.35.1.0/24','kubernetes':{'kubeconfig':'", kubeconfig, "'}}"));
         call.command = "STATUS";
         return call.run().err;

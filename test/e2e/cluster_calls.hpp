@@ -24,13 +24,24 @@ inline std::string kubeconfig(const std::string& what = "", const std::string& b
     return changed;
 }
 
+/// Members of `ipam` by which the addresses are in the cluster. `more`: of "kubernetes".
+inline std::string in_cluster(const std::string& more = "") {
+    return concat("'kubernetes':{'kubeconfig':'", kKubeconfig, "',", kLongLimits, more, "}");
+}
+
 /// An attachment of a pod whose network has its addresses in the cluster. What it gave back is given again.
 inline PluginCall call_in_cluster(const Pod& pod, const std::string& range, const std::string& more = "") {
-    PluginCall call = call_for(pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts','range':'",
-                                           range, "','cooldown':0,'kubernetes':{'kubeconfig':'", kKubeconfig, "',",
-                                           kLongLimits, more, "}}"));
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    PluginCall call = call_for(pod, concat("'master':'par0',", ipam(range, in_cluster(more))));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
     return call;
+}
+
+/// Another pod's attachment to the same network, or the same pod's second one.
+inline PluginCall beside(const PluginCall& call, const std::string& container = "c2",
+                         const std::string& ifname = "net2") {
+    PluginCall other = of(call, container);
+    other.ifname = ifname;
+    return other;
 }
 
 /// For a server that never answers.
@@ -45,6 +56,12 @@ inline std::string add_in_time(const PluginCall& call) {
     ProcessResult result;
     if (!comes_true([&] { return (result = call.run()).exit_status == 0; })) throw std::runtime_error(error_of(result));
     return result.out;
+}
+
+/// What `rdmanet plan` prints for the network of a call.
+inline std::string planned(const PluginCall& call) {
+    const ProcessResult result = run_process({binary(), "plan", "--name", "net"}, {.input = call.config});
+    return result.out + result.err;
 }
 
 /// As if a minute had passed, in which the server may carry out what nobody waits for any more.

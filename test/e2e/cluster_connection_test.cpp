@@ -6,15 +6,12 @@
 #include "cluster_stage.hpp"
 
 #include "support/concat.hpp"
-#include "support/lease_lines.hpp"
 #include "support/names.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 #include "support/tcp_proxy.hpp"
 
 #include <catch2/catch.hpp>
-
-#include <unistd.h>
 
 #include <cstddef>
 #include <functional>
@@ -44,15 +41,14 @@ TEST_CASE("a token that changes in its file, and one that expires, count from th
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     const Stage stage;
     const PluginCall call = call_in_cluster(stage.pod, "10.31.40.0/24");
-    write_kubeconfig(kubeconfig("token: rdmanet-token", "tokenFile: /run/cluster-test.token"));
-    const auto use = [](const std::string& token) { shell("echo '" + token + "' >/run/cluster-test.token"); };
+    write_kubeconfig(kubeconfig("token: rdmanet-token", "tokenFile: /etc/cni/net.d/cluster-test.token"));
+    const auto use = [](const std::string& token) { shell("echo '" + token + "' >/etc/cni/net.d/cluster-test.token"); };
     use(token_that_ends("3600"));
     CHECK(addresses(add(call)) == "10.31.40.1/24");
-    PluginCall beside = of(call, "c2");
-    beside.ifname = "net2";
+    const PluginCall second = beside(call);
     for (const std::string& ended : {token_that_ends("-3600"), std::string("n0-token")}) {
         use(ended);
-        CHECK_THAT(refusal(beside), Names("code 109", "HTTP 401: Unauthorized", "renew the token") &&
+        CHECK_THAT(refusal(second), Names("code 109", "HTTP 401: Unauthorized", "renew the token") &&
                                         !Catch::Contains(ended.substr(ended.size() - 8)));
     }
     CHECK(del(call) == ""); // and owes the address
@@ -60,7 +56,7 @@ TEST_CASE("a token that changes in its file, and one that expires, count from th
     use("rdmanet-token");
     pay_debts();
     CHECK(pool_records("10.31.40.0-24") == kHasNoRecord);
-    CHECK(shell("find /run/rdmanet/attachments -name '*.json'; rm /run/cluster-test.token") == "");
+    CHECK(shell("find /run/rdmanet/attachments -name '*.json'; rm /etc/cni/net.d/cluster-test.token") == "");
     CHECK(stage.node.difference() == "");
 }
 
@@ -69,18 +65,19 @@ TEST_CASE("a client certificate that has expired, or that nobody knows, is refus
     const Stage stage;
     const PluginCall call = call_in_cluster(stage.pod, "10.31.41.0/24");
     const auto certificate = [](const std::string& days, const std::string& ca) {
-        shell(concat(
-            "cd /run && openssl ecparam -name prime256v1 -genkey -noout -out cluster-test.key && openssl req -new "
-            "-key cluster-test.key -subj /O=system:masters/CN=certified | openssl x509 -req -CA ",
-            ca, ".crt -CAkey ", ca, ".key -CAserial /run/cluster-test.serial -CAcreateserial -days ", days,
-            " -out cluster-test.crt 2>/dev/null"));
+        shell(concat("cd /etc/cni/net.d && openssl ecparam -name prime256v1 -genkey -noout -out cluster-test.key && "
+                     "openssl req -new "
+                     "-key cluster-test.key -subj /O=system:masters/CN=certified | openssl x509 -req -CA ",
+                     ca, ".crt -CAkey ", ca, ".key -CAserial /etc/cni/net.d/cluster-test.serial -CAcreateserial -days ",
+                     days, " -out cluster-test.crt 2>/dev/null"));
     };
     const std::string ca = cluster() + "/pki/ca";
     const std::string other = "/run/cluster-test-ca";
     shell(concat("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ", other,
                  ".key -subj /CN=other -days 2 -out ", other, ".crt 2>/dev/null"));
-    write_kubeconfig(kubeconfig("token: rdmanet-token",
-                                "client-certificate: /run/cluster-test.crt, client-key: /run/cluster-test.key"));
+    write_kubeconfig(
+        kubeconfig("token: rdmanet-token",
+                   "client-certificate: /etc/cni/net.d/cluster-test.crt, client-key: /etc/cni/net.d/cluster-test.key"));
     certificate("2", ca);
     CHECK(addresses(add(call)) == "10.31.41.1/24");
     CHECK(del(call) == "");
@@ -89,7 +86,7 @@ TEST_CASE("a client certificate that has expired, or that nobody knows, is refus
     certificate("2", other);
     CHECK_THAT(refusal(call), Names("code 109", "HTTP 401: Unauthorized", "renew the token or certificate"));
     CHECK(pool_records("10.31.41.0-24") == kHasNoRecord);
-    shell("rm /run/cluster-test.* /run/cluster-test-ca.*");
+    shell("rm /etc/cni/net.d/cluster-test.* /run/cluster-test-ca.*");
     CHECK(stage.node.difference() == "");
 }
 
@@ -98,28 +95,27 @@ TEST_CASE("a connection to the API server that is slow, or is cut at any byte of
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     const std::string url = shell(cluster() + "/get --url");
     const auto port = static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1)));
-    const std::string space = concat("cut", ::getpid());
-    shell(concat(cluster(), "/apply '", node_object(space), "' /api/v1/nodes"));
+    const std::string place = GENERATE("pool", "blocks");
+    const std::string space = own_space();
+    const ClusterMachine machine(space, space);
+    const Declared declared(space, place == "pool" ? "10.31.43.0/24" : "10.31.42.0/24",
+                            place == "pool" ? "" : "'requestable':'10.31.42.128/25'");
     const Stage stage;
-    const std::string store = GENERATE("whereabouts", "blocks");
     int number = 0;
     // Each ADD asks for an address of its own: with blocks, that is a block of its own, which DEL gives back.
-    const auto next_call = [&](const std::string& times = "") {
-        PluginCall call = call_for(
-            stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'", store, "','range':'10.31.42.0/24',",
-                              "'requestable':'10.31.42.128/25','network_name':'", space, "-", store, "','nodeName':'",
-                              space, "','kubernetes':{'kubeconfig':'", kKubeconfig, "',", kLongLimits, times, "}}"));
-        call.container = concat("c", ++number);
-        call.args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;IP=10.31.42.", 129 + number);
+    const auto next_call = [&](const std::string& limits = kLongLimits) {
+        PluginCall call = of(machine.call(stage.pod, "10.31.42.0/24"), concat("c", ++number));
+        call.config = replaced(call.config, json_text(kLongLimits), json_text(limits));
+        call.args += concat(";IP=10.31.42.", 129 + number);
         return call;
     };
     const auto directly = [&] { write_kubeconfig(kubeconfig()); };
     const auto by = [&](const TcpProxy& proxy) {
         write_kubeconfig(kubeconfig(url, concat("https://127.0.0.1:", proxy.port())));
     };
-    const auto left = [&] { return leases_left(store, concat(space, "-", store), "10.31.42.0-24"); };
+    const auto left = [&] { return leases_left(space, "10.31.42.0-24"); };
     directly();
-    const PluginCall first = next_call(); // records the range, and looks for what a boot before has left
+    const PluginCall first = next_call(); // marks pools, and looks for what a boot before has left
     (void)add(first);
     CHECK(del(first) == "");
 
@@ -170,16 +166,12 @@ TEST_CASE("a connection to the API server that is slow, or is cut at any byte of
     (void)add(late);
     CHECK(del(late) == "");
     slow.set_delay(std::chrono::milliseconds(400));
-    CHECK_THAT(refusal(next_call(",'connectTimeoutMs':300,'requestTimeoutMs':300,'addTimeoutMs':2000")),
+    CHECK_THAT(refusal(next_call("'connectTimeoutMs':300,'requestTimeoutMs':300,'addTimeoutMs':2000")),
                Names("code 11", concat("https://127.0.0.1:", slow.port()), "no answer"));
     slow.set_delay(std::chrono::milliseconds(0));
     directly();
     pay_debts();
     CHECK(left() == "");
-    if (store == "blocks") // and nothing that another case would have to ask for
-        for (const std::vector<std::string>& block : rows_of("/run/rdmanet/blocks", "block"))
-            CHECK_FALSE((block.at(4) == "0" || block.at(4) == "2")); // claiming, closed
-    shell(concat(cluster(), "/delete /api/v1/nodes/", space));
     CHECK(stage.node.difference() == "");
 }
 

@@ -5,6 +5,7 @@
 #include "support/process.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -13,7 +14,7 @@
 namespace rdmanet::test {
 
 inline constexpr const char* kNeedsCluster = "a Kubernetes API server (test/cluster/cluster.sh run)";
-inline constexpr const char* kKubeconfig = "/run/cluster-test.kubeconfig";
+inline constexpr const char* kKubeconfig = "/etc/cni/net.d/cluster-test.kubeconfig"; // where a network may name one
 // Members of "kubernetes": a machine with too much to do has slow servers. A later member with shorter times wins.
 inline constexpr const char* kLongLimits = "'connectTimeoutMs':30000,'requestTimeoutMs':60000,'addTimeoutMs':90000";
 // Nobody listens there.
@@ -35,7 +36,9 @@ inline std::string cluster_lacks() {
 }
 
 inline void write_kubeconfig(const std::string& content) {
-    std::ofstream(kKubeconfig) << content;
+    const std::filesystem::path path = kKubeconfig;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << content;
 }
 
 inline std::string read_file(const std::string& path) {
@@ -68,11 +71,10 @@ private:
 };
 
 /// A Node object as JSON, of this machine in this boot.
-inline std::string node_object(const std::string& name) {
-    std::string boot = read_file("/proc/sys/kernel/random/boot_id");
-    boot.erase(boot.find_last_not_of('\n') + 1);
+inline std::string node_object(const std::string& name, const std::string& machine_id = line_of("/etc/machine-id")) {
     return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name +
-           R"("},"status":{"nodeInfo":{"bootID":")" + boot + R"("}}})";
+           R"("},"status":{"nodeInfo":{"machineID":")" + machine_id + R"(","bootID":")" +
+           line_of("/proc/sys/kernel/random/boot_id") + R"("}}})";
 }
 
 } // namespace rdmanet::test

@@ -27,20 +27,6 @@ std::string spec_of(const std::string& object) {
                  " | jq --compact-output --join-output --sort-keys '.spec // \"absent\"'");
 }
 
-/// An attachment of a pod whose network has its addresses in the cluster. Most cases want the lowest one each time.
-PluginCall shared_call_with(const std::string& keys, const Pod& pod, const std::string& range, int cooldown = 0) {
-    PluginCall call =
-        call_for(pod, concat("'master':'par0',", keys, "'ipam':{'type':'rdmanet','store':'whereabouts','range':'",
-                             range, "','cooldown':", std::to_string(cooldown), ",'kubernetes':{'kubeconfig':'",
-                             kKubeconfig, "',", kLongLimits, "}}"));
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
-    return call;
-}
-
-PluginCall shared_call(const Pod& pod, const std::string& range) {
-    return shared_call_with("", pod, range);
-}
-
 /// While this lives, user "nobody" may do all that a node does, but for changing pools.
 class RightsWithoutPools {
 public:
@@ -86,7 +72,8 @@ TEST_CASE("an ADD takes its address from the cluster's pool, and DEL gives it ba
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const Stage stage;
-    const PluginCall call = shared_call_with("", stage.pod, "10.31.0.0/24", 3600);
+    PluginCall call = call_in_cluster(stage.pod, "10.31.0.0/24");
+    call.config = replaced(call.config, R"("cooldown":0)", R"("cooldown":3600)");
     const std::string result = add(call);
     CHECK(addresses(result) == "10.31.0.1/24");
     CHECK(spec_of("ippools/10.31.0.0-24") ==
@@ -94,21 +81,25 @@ TEST_CASE("an ADD takes its address from the cluster's pool, and DEL gives it ba
     CHECK(spec_of("overlappingrangeipreservations/10.31.0.1") == R"({"ifname":"net1","podref":"shop/till"})");
     CHECK(check(call, result) == "");
     CHECK(outcome(call, "STATUS") == "");
-    PluginCall second = with(of(call, "c2"), "'logLevel':'debug'");
-    second.ifname = "net2";
+    const PluginCall second = with(beside(call), "'logLevel':'debug'");
     const ProcessResult told = second.run();
     CHECK(addresses(told.out) == "10.31.0.2/24");
-    const auto choice =
-        Names("keep leases in store \"whereabouts\"", "chosen by \"store\" of the network", kKubeconfig);
-    CHECK_THAT(told.err, choice);
-    CHECK_THAT(second.with_command("STATUS").run().err, choice);
+    CHECK_THAT(told.err, Names("keep leases in whereabouts' pools", "no AddressRange", kKubeconfig));
     CHECK(del(second) == "");
-    CHECK(del(after(call, result)) == "");
+    // As the network may still say it since an earlier version.
+    PluginCall named = call;
+    named.config = replaced(call.config, R"("cooldown")", R"("store":"whereabouts","cooldown")");
+    CHECK(check(named, result) == "");
+    CHECK(del(after(named, result)) == "");
     CHECK(spec_of("ippools/10.31.0.0-24") == R"({"allocations":{},"range":"10.31.0.0/24"})");
     CHECK(spec_of("overlappingrangeipreservations/10.31.0.1") == "absent");
     CHECK(del(call) == "");
-    CHECK(addresses(add(call)) == "10.31.0.3/24"); // what this node gave back rests
-    CHECK(del(call) == "");
+    PluginCall other = of(call, "c3");
+    other.args = replaced(call.args, "till", "desk");
+    CHECK(addresses(add(other)) == "10.31.0.3/24"); // what this node gave back rests
+    CHECK(del(other) == "");
+    CHECK(addresses(add(of(call, "c4"))) == "10.31.0.1/24"); // but for the pod that had it
+    CHECK(del(of(call, "c4")) == "");
     CHECK(stage.node.difference() == "");
 }
 
@@ -118,11 +109,11 @@ TEST_CASE("an ADD that fails while it inherits an address leaves no reservation 
     const RightsWithoutPools limited;
     const Stage stage;
     const std::string reservation = "overlappingrangeipreservations/10.31.40.1";
-    const PluginCall heir = of(shared_call(stage.pod, "10.31.40.0/24"), "c2");
+    const PluginCall heir = of(call_in_cluster(stage.pod, "10.31.40.0/24"), "c2");
     PluginCall dead = heir;
     {
         const Pod gone("gone");
-        dead = shared_call(gone, "10.31.40.0/24");
+        dead = call_in_cluster(gone, "10.31.40.0/24");
         CHECK(addresses(add(dead)) == "10.31.40.1/24");
     }
     use_cluster_as("nobody");
@@ -142,9 +133,8 @@ TEST_CASE("a static address is given beside the cluster's, and no object has it"
     write_kubeconfig(range.empty() ? kNobody : read_file(cluster() + "/rdmanet.kubeconfig"));
     const Stage stage;
     const std::string before = state_files();
-    const std::string ipam = "'ipam':{'type':'rdmanet','store':'whereabouts'," + range +
-                             "'addresses':[{'address':'10.31.26.9/24'}],'kubernetes':{'kubeconfig':'" + kKubeconfig +
-                             "'}}";
+    const std::string ipam =
+        concat("'ipam':{'type':'rdmanet',", range, "'addresses':[{'address':'10.31.26.9/24'}],", in_cluster(), "}");
     PluginCall call = call_for(stage.pod, "'master':'par0'," + ipam);
     const bool is_ipam_alone = GENERATE(false, true);
     if (is_ipam_alone) call.config = json_text("{'cniVersion':'1.1.0','name':'net','type':'macvlan'," + ipam + "}");
@@ -183,7 +173,7 @@ TEST_CASE("a server that is away owes nobody an interface: DEL succeeds, and gc 
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     Stage stage;
-    const PluginCall call = shared_call(stage.pod, "10.31.1.0/24");
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.1.0/24");
     const std::string result = add(call);
     write_kubeconfig(kNobody);
     CHECK_THAT(check(call, result), Names("code 11", "http://127.0.0.1:1"));
@@ -204,7 +194,7 @@ TEST_CASE("what a DEL owes is paid by the next call that reaches the server, of 
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const Stage stage;
-    const PluginCall call = shared_call(stage.pod, "10.31.7.0/24");
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.7.0/24");
     const PluginCall second = of(call, "c2");
     const std::string empty = R"({"allocations":{},"range":"10.31.7.0/24"})";
     (void)add(call);
@@ -217,23 +207,12 @@ TEST_CASE("what a DEL owes is paid by the next call that reaches the server, of 
         CHECK(del(second) == "");
     }
     SECTION("a DEL") {
-        PluginCall beside = second;
-        beside.ifname = "net2";
-        (void)add(beside);
+        const PluginCall other = beside(call);
+        (void)add(other);
         write_kubeconfig(kNobody);
         CHECK(del(call) == "");
         use_cluster_as("rdmanet");
-        CHECK(del(beside) == "");
-    }
-    SECTION("also if the record was lost, and nobody but DEL knows of the pod") {
-        shell("rm /run/rdmanet/attachments/*");
-        write_kubeconfig(kNobody);
-        CHECK(del(call) == "");
-        CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
-        CHECK_THAT(shell(binary() + " check 2>&1 || true"), Names("c1", "`rdmanet gc`"));
-        CHECK_THAT(shell(binary() + " gc 2>&1 || true"), Names("c1", "cluster"));
-        use_cluster_as("rdmanet");
-        shell(binary() + " gc");
+        CHECK(del(other) == "");
     }
     CHECK(spec_of("ippools/10.31.7.0-24") == empty);
     CHECK(spec_of("overlappingrangeipreservations/10.31.7.1") == "absent");
@@ -245,7 +224,7 @@ TEST_CASE("a debt that is paid after the address was given to another pod leaves
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const Stage stage;
-    const PluginCall call = shared_call(stage.pod, "10.31.47.0/24");
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.47.0/24");
     PluginCall other = of(call, "c2");
     other.ifname = "net2";
     other.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=desk;K8S_POD_UID=uid-2";
@@ -276,75 +255,42 @@ TEST_CASE("a debt that is paid after the address was given to another pod leaves
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a DEL whose record is lost finds the addresses in the pools of its network", "[cluster]") {
-    NEEDS(cluster_lacks().empty(), cluster_lacks());
-    use_cluster_as("rdmanet");
-    const Stage stage;
-    const PluginCall call = shared_call(stage.pod, "10.31.43.0/24");
-    PluginCall beside = of(call, "c2");
-    beside.ifname = "net2";
-    (void)add(call);
-    (void)add(beside);
-    shell("rm $(grep -l '\"c1\"' /run/rdmanet/attachments/*)");
-    SECTION("at once") {
-        CHECK(del(call) == "");
-    }
-    SECTION("also if the server was away") {
-        write_kubeconfig(kNobody);
-        CHECK(del(call) == "");
-        use_cluster_as("rdmanet");
-        shell(binary() + " gc");
-    }
-    CHECK(spec_of("ippools/10.31.43.0-24") ==
-          R"({"allocations":{"2":{"id":"c2","ifname":"net2","podref":"shop/till"}},"range":"10.31.43.0/24"})");
-    CHECK(spec_of("overlappingrangeipreservations/10.31.43.1") == "absent");
-    CHECK(del(beside) == "");
-    CHECK(spec_of("overlappingrangeipreservations/10.31.43.2") == "absent");
-    CHECK(state_files() == "");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("a DEL looks in the pools of its record, and in those that the network names by now", "[cluster]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const Stage stage;
-    const PluginCall call = shared_call(stage.pod, "10.31.45.0/24");
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.45.0/24");
     (void)add(call);
     shell(cluster() + R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":)"
                       R"("10.31.46.0-24"},"spec":{"range":"10.31.46.0/24","allocations":{"7":{"id":"c1","ifname":)"
                       R"("net1","podref":"shop/till"}}}}' )"
                       "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/ippools");
-    CHECK(del(shared_call(stage.pod, "10.31.46.0/24")) == "");
+    CHECK(del(call_in_cluster(stage.pod, "10.31.46.0/24")) == "");
     for (const std::string range : {"10.31.45.0", "10.31.46.0"})
         CHECK(spec_of("ippools/" + range + "-24") == R"({"allocations":{},"range":")" + range + R"(/24"})");
     CHECK(state_files() == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a DEL without a record succeeds while the server is away, and the addresses are owed", "[cluster]") {
+TEST_CASE("a DEL without a record succeeds while the server is away, and leaves none", "[cluster]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
-    Stage stage;
+    const Stage stage;
     // The MAC proves nothing.
-    const PluginCall call = shared_call_with("'mac':'02:00:00:00:09:01',", stage.pod, "10.31.9.0/24");
+    const PluginCall call = with(call_in_cluster(stage.pod, "10.31.9.0/24"), "'mac':'02:00:00:00:09:01'");
     const std::string result = add(call);
     shell("rm /run/rdmanet/attachments/*");
     write_kubeconfig(kNobody);
-    SECTION("the result of ADD proves the interface") {
-        CHECK(del(after(call, result)) == "");
-        CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
-    }
-    SECTION("nothing proves the interface, which goes with its pod") {
-        CHECK(del(call) == "");
-        CHECK(stage.pod.succeeds("ip link show net1"));
-        stage.pod.destroy();
-    }
-    CHECK(state_files() != "");
+    CHECK(del(call) == "");
+    CHECK(stage.pod.succeeds("ip link show net1")); // nothing proves that it is this attachment's
+    CHECK(del(after(call, result)) == "");
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    CHECK(state_files() == "");
     use_cluster_as("rdmanet");
-    shell(binary() + " gc");
+    CHECK(del(call) == ""); // finds the addresses in the pools of its network
     CHECK(spec_of("ippools/10.31.9.0-24") == R"({"allocations":{},"range":"10.31.9.0/24"})");
     CHECK(spec_of("overlappingrangeipreservations/10.31.9.1") == "absent");
-    CHECK(state_files() == "");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("what is owed is paid by another kubeconfig of the same cluster if the record's own is gone", "[cluster]") {
@@ -353,7 +299,7 @@ TEST_CASE("what is owed is paid by another kubeconfig of the same cluster if the
     write_kubeconfig(good);
     const NodeOfCluster configured;
     const Stage stage;
-    const PluginCall call = shared_call(stage.pod, "10.31.15.0/24");
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.15.0/24");
     PluginCall edited = call;
     edited.config = replaced(call.config, kKubeconfig, "/etc/cni/net.d/rdmanet.d/rdmanet.kubeconfig");
     const std::string empty = R"({"allocations":{},"range":"10.31.15.0/24"})";
@@ -410,8 +356,8 @@ TEST_CASE("the first call of a boot gives back what the pods of this node had be
     const Stage stage;
     std::vector<PluginCall> calls;
     for (const char* number : {"1", "2", "3", "4"}) {
-        PluginCall call = of(shared_call(stage.pod, "10.31.16.0/24"), std::string("c") + number);
-        call.config = replaced(call.config, R"("store":"whereabouts")", R"("store":"whereabouts","nodeName":"booted")");
+        PluginCall call = of(call_in_cluster(stage.pod, "10.31.16.0/24"), std::string("c") + number);
+        call.config = replaced(call.config, R"("cooldown")", R"("nodeName":"booted","cooldown")");
         call.args = std::string("IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till") + number;
         call.ifname = std::string("net") + number;
         calls.push_back(call);
@@ -454,9 +400,8 @@ TEST_CASE("ADDs beside the first one of a boot write down their Node, too", "[cl
     std::vector<PluginCall> calls;
     std::vector<std::future<ProcessResult>> running;
     for (const char* number : {"1", "2", "3", "4"}) {
-        PluginCall call = of(shared_call(stage.pod, "10.31.30.0/24"), concat("c", number));
-        call.config =
-            replaced(call.config, R"("store":"whereabouts")", R"("store":"whereabouts","nodeName":"crowded")");
+        PluginCall call = of(call_in_cluster(stage.pod, "10.31.30.0/24"), concat("c", number));
+        call.config = replaced(call.config, R"("cooldown")", R"("nodeName":"crowded","cooldown")");
         call.ifname = concat("net", number);
         calls.push_back(call);
     }
@@ -477,7 +422,7 @@ TEST_CASE("a server that does not answer is waited for once, however much is owe
     const Stage stage;
     std::vector<PluginCall> calls;
     for (const char* number : {"1", "2", "3"}) {
-        PluginCall call = of(impatient(shared_call(stage.pod, "10.31.14.0/24")), std::string("c") + number);
+        PluginCall call = of(impatient(call_in_cluster(stage.pod, "10.31.14.0/24")), std::string("c") + number);
         call.ifname = std::string("net") + number;
         (void)add_in_time(call);
         calls.push_back(call);
@@ -486,7 +431,7 @@ TEST_CASE("a server that does not answer is waited for once, however much is owe
     for (const PluginCall& call : calls) CHECK(del(call) == "");
     const SilentServer silent;
     write_kubeconfig(replaced(kNobody, "http://127.0.0.1:1", silent.url()));
-    CHECK_THAT(shell(binary() + " gc 2>&1 || true"), Names("c1", "c2", "c3", silent.url()));
+    CHECK_THAT(shell(binary() + " gc 2>&1 || true"), Names("c1", "2 attachments more", kKubeconfig, silent.url()));
     CHECK(silent.connections() == 1);
     use_cluster_as("rdmanet");
     shell(binary() + " gc");
@@ -498,7 +443,7 @@ TEST_CASE("what an ADD asked for before it was killed is looked for again when a
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const Stage stage;
-    const PluginCall call = shared_call(stage.pod, "10.31.8.0/24");
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.8.0/24");
     const std::string record = "/run/rdmanet/attachments/c1:net1:net.json";
     const auto change_record = [&](const std::string& how) {
         shell("jq '" + how + "' " + record + " >/run/changed && mv /run/changed " + record);
@@ -540,7 +485,7 @@ TEST_CASE("the runtime's GC gives back the cluster's addresses of a record that 
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     Stage stage;
-    PluginCall call = shared_call(stage.pod, "10.31.10.0/24");
+    PluginCall call = call_in_cluster(stage.pod, "10.31.10.0/24");
     (void)add(call);
     stage.pod.destroy();
     shell("truncate -s 100 /run/rdmanet/attachments/*.json");
@@ -552,27 +497,18 @@ TEST_CASE("the runtime's GC gives back the cluster's addresses of a record that 
     CHECK(state_files() == "");
 }
 
-TEST_CASE("an IPAM plugin's ADD that is repeated for another store leaves nothing in either", "[cluster]") {
+TEST_CASE("an IPAM plugin's ADD that is repeated for another place has its addresses where they were", "[cluster]") {
     NEEDS(!cluster().empty(), kNeedsCluster);
     use_cluster_as("rdmanet");
     const Stage stage;
-    const auto as_ipam = [](PluginCall call) {
-        call.config = replaced(call.config, R"("type":"rdmanet","master":"par0")", R"("type":"macvlan")");
-        return call;
-    };
-    const PluginCall shared = as_ipam(shared_call(stage.pod, "10.31.11.0/24"));
-    PluginCall on_node = as_ipam(call_for(stage.pod, "'master':'par0'," + ipam("10.31.12.0/24")));
-    on_node.args = shared.args;
-    SECTION("first in the cluster") {
-        CHECK(addresses(add(shared)) == "10.31.11.1/24");
-        CHECK_THAT(refusal(on_node), Names("\"whereabouts\"", "delete the pod"));
-        CHECK(addresses(add(shared)) == "10.31.11.1/24");
-    }
-    SECTION("first on the node") {
-        CHECK(addresses(add(on_node)) == "10.31.12.1/24");
-        CHECK(addresses(add(shared)) == "10.31.11.1/24");
-    }
-    CHECK(del(shared) == "");
+    PluginCall shared = call_in_cluster(stage.pod, "10.31.11.0/24");
+    shared.config = replaced(shared.config, R"("type":"rdmanet","master":"par0")", R"("type":"macvlan")");
+    PluginCall on_node = shared;
+    on_node.config = replaced(shared.config, R"("cooldown")", R"("store":"node","cooldown")");
+    CHECK(addresses(add(shared)) == "10.31.11.1/24");
+    CHECK_THAT(refusal(on_node), Names("\"whereabouts\"", "delete the pod"));
+    CHECK(addresses(add(shared)) == "10.31.11.1/24");
+    CHECK(del(on_node) == "");
     CHECK(spec_of("ippools/10.31.11.0-24") == R"({"allocations":{},"range":"10.31.11.0/24"})");
     CHECK(spec_of("overlappingrangeipreservations/10.31.11.1") == "absent");
     CHECK_THAT(shell(binary() + " state --json"), !Catch::Contains("10.31."));
@@ -583,7 +519,7 @@ TEST_CASE("gc --forget names the addresses that it gives back to the cluster, an
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     Stage stage;
-    (void)add(shared_call(stage.pod, "10.31.13.0/24"));
+    (void)add(call_in_cluster(stage.pod, "10.31.13.0/24"));
     stage.pod.destroy();
     const std::string forget = binary() + " gc --forget c1 net1 2>/dev/null";
     CHECK_THAT(shell(forget + " --dry-run"), Names("released: 10.31.13.1/24"));
@@ -597,35 +533,6 @@ TEST_CASE("gc --forget names the addresses that it gives back to the cluster, an
         CHECK(spec_of("ippools/10.31.13.0-24") != R"({"allocations":{},"range":"10.31.13.0/24"})");
     }
     CHECK(state_files() == "");
-}
-
-TEST_CASE("a server that was never there is named, with what failed, and nothing is left", "[ipam]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = shared_call(stage.pod, "10.31.2.0/24");
-    write_kubeconfig(kNobody);
-    const std::string why = refusal(call);
-    CHECK_THAT(why, Names("code 11", "http://127.0.0.1:1", "TCP", "connection refused"));
-    CHECK(why.find("s3cret") == std::string::npos);
-    CHECK(outcome(call, "STATUS") == "");
-    CHECK(state_files() == "");
-    std::filesystem::remove(kKubeconfig);
-    CHECK_THAT(refusal(call), Names(kKubeconfig));
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("addresses on the node keep a range from the cluster's store until they are given back", "[ipam]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    write_kubeconfig(kNobody);
-    const PluginCall before = call_for(stage.pod, "'master':'par0'," + ipam("10.31.3.0/24"));
-    CHECK(addresses(add(before)) == "10.31.3.1/24");
-    PluginCall shared = shared_call(stage.pod, "10.31.3.0/24");
-    shared.ifname = "net2";
-    CHECK_THAT(refusal(shared), Names("range 10.31.3.0/24", "1 lease", "store"));
-    CHECK(del(before) == "");
-    CHECK_THAT(refusal(shared), Names("code 11"));
-    CHECK(stage.node.difference() == "");
 }
 
 } // namespace rdmanet::test

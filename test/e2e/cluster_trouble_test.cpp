@@ -87,24 +87,23 @@ void wait_until_idle() {
     wait_until(concat(cluster(), "/get /metrics | grep -q 'current_inflight_requests{request_kind=\"mutating\"} 0'"));
 }
 
-/// Pods that ask for an address of their own: with blocks, each is a block, which its DEL gives back.
-PluginCall impatient_call(const ClusterMachine& machine, const Pod& pod, const std::string& store, int number) {
-    const int first = store == "blocks" ? 128 : 0;
-    PluginCall call = impatient(machine.call_with(
-        concat("'store':'", store, "','range':'10.31.21.", first, "/25','requestable':'10.31.21.", first + 64, "/26'"),
-        pod));
-    call.args += concat(";IP=10.31.21.", first + 65 + number);
+/// Pods that ask for an address of their own: in blocks, each is a block, which its DEL gives back.
+PluginCall impatient_call(const ClusterMachine& machine, const Pod& pod, const std::string& range, int number) {
+    PluginCall call = impatient(machine.call(pod, range), 3000);
+    call.args += concat(";IP=", replaced(range, ".0/25", "."), 65 + number);
     return call;
 }
+constexpr const char* kOfPools = "10.31.21.0/25";
+constexpr const char* kOfBlocks = "10.31.31.0/25";
 
-/// Pods of both stores.
+/// Pods of a range that is in a pool, and of one that is in blocks.
 class TrafficInCluster {
 public:
     TrafficInCluster(const ClusterMachine& machine, const Pod& pod)
-        : in_pools_([&](int thread) { return impatient_call(machine, pod, "whereabouts", thread); }),
-          in_blocks_([&](int thread) { return impatient_call(machine, pod, "blocks", thread); }, Traffic::kThreads) {}
+        : in_pools_([&](int thread) { return impatient_call(machine, pod, kOfPools, thread); }),
+          in_blocks_([&](int thread) { return impatient_call(machine, pod, kOfBlocks, thread); }, Traffic::kThreads) {}
 
-    /// Until each store has given some addresses more, or refused some.
+    /// Until each of both has given some addresses more, or refused some.
     void wait_for(std::atomic<int> Traffic::*counter) {
         for (Traffic* one : {&in_pools_, &in_blocks_}) one->wait_for(one->*counter, 2);
     }
@@ -151,9 +150,8 @@ TEST_CASE("an ADD that fails says at which server and in which step, the server'
                Names("code 11", url + ": TLS: the server's certificate is refused: hostname mismatch"));
     CHECK_THAT(why(kubeconfig("rdmanet-token", "n0t-a-token"), call),
                Names("code 109", url, "HTTP 401: Unauthorized", "renew the token") && !Catch::Contains("n0t-a-token"));
-    CHECK_THAT(why(kubeconfig("", "", "nobody"), call),
-               Names("code 109", url, "HTTP 403: ippools.whereabouts.cni.cncf.io", "User \"nobody\" cannot get",
-                     "grant that right"));
+    CHECK_THAT(why(kubeconfig("", "", "nobody"), call), Names("code 109", url, "HTTP 403: addressranges.rdmanet.cni",
+                                                              "User \"nobody\" cannot list", "grant that right"));
     CHECK_THAT(why(kubeconfig(url, "http://127.0.0.1:1"), call),
                Names("code 11", "http://127.0.0.1:1: TCP: connecting: connection refused") && Matches(".*" + duration));
     {
@@ -178,14 +176,13 @@ TEST_CASE("a server that sends an ADD away has its attention for one deadline, w
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     write_kubeconfig(kubeconfig());
     const Stage stage;
-    PluginCall call = call_in_cluster(stage.pod, "10.31.29.0/24", ",'addTimeoutMs':2500");
-    call.config = replaced(call.config, R"("store":"whereabouts",)", ""); // which the cluster is asked for first
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.29.0/24", ",'addTimeoutMs':2500");
     {
         const BusyForNodes busy;
         const int before = BusyForNodes::refusals();
         CHECK_THAT(refusal(call),
                    Names("code 11", shell(cluster() + "/get --url"), "HTTP 429", "Too many requests", ", after "));
-        // The store three times, at 0, 1 and 2 seconds. What comes then has no second left.
+        // The ranges three times, at 0, 1 and 2 seconds. What comes then has no second left.
         CHECK(BusyForNodes::refusals() - before <= 5);
     }
     CHECK(addresses(add(call)) == "10.31.29.1/24");
@@ -201,12 +198,13 @@ TEST_CASE("an API server, or its etcd, that is killed, started, and stopped for 
     const std::string server = GENERATE("apiserver", "etcd");
     CAPTURE(server);
     const std::string space = own_space();
+    const Declared range(space, kOfBlocks, "'requestable':'10.31.31.64/26'");
     const ClusterMachine machine(space + "-a", space);
     const Stage stage;
     std::vector<PluginCall> pods;
-    for (const char* store : {"whereabouts", "blocks"}) {
-        pods.push_back(impatient_call(machine, stage.pod, store, 2 * Traffic::kThreads));
-        pods.back().ifname = store;
+    for (const char* one : {kOfPools, kOfBlocks}) {
+        pods.push_back(impatient_call(machine, stage.pod, one, 2 * Traffic::kThreads));
+        pods.back().ifname = one == kOfPools ? "pool" : "block";
     }
     {
         TrafficInCluster traffic(machine, stage.pod);
@@ -224,8 +222,7 @@ TEST_CASE("an API server, or its etcd, that is killed, started, and stopped for 
     CHECK(shell("find /run/rdmanet/attachments -name '*.json'") != ""); // what the DELs owe
     wait_until_idle();
     pay_debts();
-    CHECK(leases_left("whereabouts", space, "10.31.21.0-25") == "");
-    CHECK(leases_left("blocks", space, "10.31.21.128-25") == "");
+    CHECK(leases_left(space, "10.31.21.0-25") == "");
     CHECK(shell("find /run/rdmanet/attachments -name '*.json'") == "");
     CHECK(stage.node.difference() == "");
 }

@@ -32,7 +32,7 @@ inline std::string sorted(const std::string& lines) {
 
 class Crowd {
 public:
-    /// `call`: of a network that names its `store`.
+    /// `call`: of a network of this cluster.
     Crowd(int size, PluginCall call) : size_(size) {
         std::filesystem::remove_all(kDirectory);
         std::filesystem::create_directory(kDirectory);
@@ -46,7 +46,7 @@ public:
             << call.netns
             << " CNI_PATH=/usr/lib/cni\nexport CNI_ARGS='IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_UID=uid;"
                "K8S_POD_NAME=till-'$1\n"
-            << "sed \"s/.store./\\\"nodeName\\\":\\\"n$1\\\",&/\" config >$1.config\n"
+            << "sed \"s/.range./\\\"nodeName\\\":\\\"n$1\\\",&/\" config >$1.config\n"
             << "echo >ready\nflock --shared gate true\n"
             << "if [ $2 = GC ]; then unset CNI_COMMAND; set -- $1 GC all; " << binary() << " gc >$1.out 2>$1.err; else "
             << binary() << " <$1.config >$1.out 2>$1.err; fi\necho $? >$1.status\n";

@@ -24,8 +24,8 @@ namespace {
 
 /// Checks in other files of tests, or in the unit tests of module doctor.
 constexpr const char* kTriedElsewhere =
-    "acs any-network api-access bonds buffers child-modules copy-on-fork default-roce definitions denials "
-    "device-plugins device-users driver-container ecn enable-roce eswitch iommu kernel-version lanes "
+    "acs address-ranges any-network api-access bonds buffers child-modules copy-on-fork default-roce definitions "
+    "denials device-plugins device-users driver-container ecn enable-roce eswitch iommu kernel-version lanes "
     "leases lost-vf module-dir module-signatures modules-at-boot neighbours network-service networks "
     "node-name pause pcie-link peer-memory pfc pod-addresses pod-found pod-gid-index pod-ipoib "
     "pod-management-files pod-route presence protocols rdma-devices rdma-driver stack-origin stale-modules "

@@ -134,11 +134,13 @@ TEST_CASE("an ADD that probes refuses another host's address, names its MAC and 
     for (const std::string address : {"10.61.0.1", "fd61::1"})
         CHECK_THAT(Neighbour::mac_for(address), Contains(kOwnersMac));
     const UnchangedNode node;
-    const std::string free_v6 = "'ipRanges':[{'range':'fd61::/64','range_start':'fd61::2'}]";
+    const std::string space = "'network_name':'asked',"; // in which these addresses rest afterwards
+    const std::string free_v6 = concat(space, "'ipRanges':[{'range':'fd61::/64','range_start':'fd61::2'}]");
     const auto calls = {
         std::pair(call_for(stage.pod, concat("'master':'par0',", kProbe, ipam("10.61.0.0/24", free_v6))), "10.61.0.1"),
-        std::pair(call_for(stage.pod, concat("'master':'par0',", kProbe,
-                                             ipam("10.61.0.2-10.61.0.9/24", "'ipRanges':[{'range':'fd61::/64'}]"))),
+        std::pair(call_for(stage.pod,
+                           concat("'master':'par0',", kProbe,
+                                  ipam("10.61.0.2-10.61.0.9/24", concat(space, "'ipRanges':[{'range':'fd61::/64'}]")))),
                   "fd61::1")};
     for (const auto& [call, taken] : calls) {
         CHECK_THAT(refusal(call), Names("code 105", "net1", "in use", taken, "MAC", kOwnersMac));
@@ -147,6 +149,25 @@ TEST_CASE("an ADD that probes refuses another host's address, names its MAC and 
         CHECK(shell(concat(binary(), " state --json | grep -c fd61: || true")) == "0\n");
         CHECK(del(call) == "");
     }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("after a probe found another host's address, the pod gets the next one", "[address]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const Neighbour neighbour;
+    const Owner owner("par0", "10.61.0.1/24 10.61.0.2/24");
+    const UnchangedNode node;
+    // Also a pod that would get its address back, and without a cooldown.
+    PluginCall call =
+        call_for(stage.pod, concat("'master':'par0',", kProbe, ipam("10.61.0.0/24", "'network_name':'retried'")));
+    call.args = "K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till-0";
+    for (const char* taken : {"10.61.0.1", "10.61.0.2"}) {
+        CHECK_THAT(refusal(call), Names("code 105", "in use", taken, kOwnersMac));
+        CHECK(del(call) == "");
+    }
+    CHECK(addresses(add(call)) == "10.61.0.3/24");
+    CHECK(del(call) == "");
     CHECK(node.difference() == "");
 }
 

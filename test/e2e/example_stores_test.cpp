@@ -1,4 +1,4 @@
-// The examples for addresses of a whole cluster: files of a node, and a network for each store.
+// The examples for addresses of a whole cluster: files of a node, an AddressRange, and networks.
 #include "attachment_stage.hpp"
 #include "cluster_stage.hpp"
 #include "configured_node.hpp"
@@ -8,6 +8,7 @@
 #include "support/names.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
+#include "support/source_path.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -49,6 +50,22 @@ private:
     std::string path_;
 };
 
+/// The AddressRange of the example, as long as it lives.
+class DeclaredRange {
+public:
+    DeclaredRange() {
+        shell(concat("cd ", cluster(), " && . ./lib && api -o /dev/null --fail-with-body -H 'Content-Type: ",
+                     "application/yaml' --data-binary @", source_path("conf-examples/address-range.yaml"), " \"$url",
+                     kRanges, '"'));
+    }
+    DeclaredRange(const DeclaredRange&) = delete;
+    DeclaredRange& operator=(const DeclaredRange&) = delete;
+    ~DeclaredRange() { (void)succeeds(concat(cluster(), "/delete ", kRanges, "/roce")); }
+
+private:
+    inline static const std::string kRanges = "/apis/rdmanet.cni/v1alpha1/addressranges";
+};
+
 } // namespace
 
 TEST_CASE("the example files make a network of one node a network of the cluster", "[cluster][examples]") {
@@ -59,7 +76,7 @@ TEST_CASE("the example files make a network of one node a network of the cluster
     CHECK_THAT(refusal(call), Names("code 109", "K8S_POD_NAME"));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
     CHECK_THAT(plan_of(call),
-               Names("\"whereabouts\"", kNodeFiles + "/rdmanet.conf: kubernetes", "10.31.4.0/24", "254 of 254"));
+               Names("whereabouts' pools", kNodeFiles + "/rdmanet.kubeconfig", "10.31.4.0/24", "254 of 254"));
     CHECK(addresses(add(call)) == "10.31.4.1/24");
     const std::string allocations = concat(cluster(), "/get ippools/10.31.4.0-24 | jq --compact-output ",
                                            "--join-output --sort-keys .spec.allocations");
@@ -69,7 +86,7 @@ TEST_CASE("the example files make a network of one node a network of the cluster
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the example networks of the cluster's stores keep their promises", "[cluster][blocks][examples]") {
+TEST_CASE("the example networks of a cluster keep their promises", "[cluster][blocks][examples]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     const NodeOfCluster node;
     const RegisteredNode registered;
@@ -77,19 +94,20 @@ TEST_CASE("the example networks of the cluster's stores keep their promises", "[
     const std::string log = "/var/log/rdmanet-example.log";
     PluginCall of_pool = call_of("shared-pool", stage);
     of_pool.config = replaced(of_pool.config, R"("attach")", concat(R"("logFile": ")", log, R"(", "attach")"));
-    CHECK_THAT(plan_of(of_pool), Names("\"whereabouts\"", "10.140.0.0/20", "4079 of 4079"));
+    CHECK_THAT(plan_of(of_pool), Names("whereabouts' pools", "10.140.0.0/20", "4079 of 4079"));
     CHECK(addresses(add(of_pool)) == "10.140.0.16/20");
     CHECK(del(of_pool) == "");
     CHECK_THAT(shell(concat("cat ", log, " && rm ", log)),
-               Names("keep leases in store \"whereabouts\", chosen by \"store\" of the network"));
+               Names("keep leases in whereabouts' pools, because no AddressRange has the range"));
 
+    const DeclaredRange declared;
     PluginCall of_blocks = call_of("shared-blocks", stage);
-    CHECK_THAT(plan_of(of_blocks), Names("\"blocks\"", "10.144.0.0/14"));
-    CHECK(addresses(add(of_blocks)).ends_with("/14"));
+    CHECK_THAT(plan_of(of_blocks), Names("in blocks of the AddressRange", "10.64.0.0/16"));
+    CHECK(addresses(add(of_blocks)).ends_with("/16"));
     CHECK(del(of_blocks) == "");
-    of_blocks.config = replaced(of_blocks.config, R"("capabilities")",
-                                R"("runtimeConfig": {"ips": ["10.147.255.9"]}, "capabilities")");
-    CHECK(addresses(add(of_blocks)) == "10.147.255.9/14");
+    of_blocks.config =
+        replaced(of_blocks.config, R"("capabilities")", R"("runtimeConfig": {"ips": ["10.64.255.9"]}, "capabilities")");
+    CHECK(addresses(add(of_blocks)) == "10.64.255.9/16");
     CHECK(del(of_blocks) == "");
     CHECK(stage.node.difference() == "");
 }

@@ -63,6 +63,7 @@ const std::map<std::string, Promise> kPromises{
     {"default/rail-0", {"192.168.120.2/24", "mlx5_0", kRails + "ip rule | grep 'from 192.168.120.2 '"}},
     {"default/rail-1", {"192.168.121.2/24", "mlx5_1", kRails + "ip rule | grep 'from 192.168.121.2 '"}},
     {"default/migrated", {"192.168.130.16/24", "mlx5_0", "ip -d link show net1 | grep 'macvlan mode bridge'"}},
+    {"default/node-only", {"192.168.131.1/24", "mlx5_0", ""}},
 };
 
 /// RDMA mode exclusive; the pod has the device.

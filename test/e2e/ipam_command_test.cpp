@@ -45,6 +45,12 @@ std::string reservation_object(const std::string& name, const std::string& pod) 
            name + R"("},"spec":{"podref":")" + pod + R"(","ifname":"net1"}}')";
 }
 
+void apply_range(const std::string& name, const std::string& spec) {
+    ClusterNetworks::apply(R"({"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressRange","metadata":{"name":")" + name +
+                               R"("},"spec":{)" + spec + "}}",
+                           "/apis/rdmanet.cni/v1alpha1/addressranges");
+}
+
 std::string records_of(const std::string& pool) {
     return shell(cluster() + "/get ippools/" + pool + " | jq --join-output '.spec.allocations | keys | join(\" \")'");
 }
@@ -86,7 +92,7 @@ TEST_CASE("ipam show, check and release: records that others wrote", "[cluster]"
     const ProcessResult shown = run("show");
     CHECK(shown.err == "");
     CHECK(shown.exit_status == 0);
-    CHECK_THAT(lines_with(shown.out, "look-10.71.1.0-24 "), Names("whereabouts", "4 leases", "0%"));
+    CHECK_THAT(lines_with(shown.out, "look-10.71.1.0-24 "), Names("pools", "4 leases", "0%"));
     CHECK_THAT(lines_with(shown.out, "10.71.1.1 "), Names("looks/gone", "far", "stale,foreign"));
     CHECK_THAT(lines_with(shown.out, "10.71.1.2 "), Names("looks/user", "c2", " foreign"));
     CHECK_THAT(lines_with(shown.out, "10.71.1.3 "), Names("c3", "c4", "double"));
@@ -100,8 +106,9 @@ TEST_CASE("ipam show, check and release: records that others wrote", "[cluster]"
     CHECK_THAT(lines_with(checked.out, "double: "), Names("10.71.1.3", "looks/user", "looks/unknown"));
     CHECK_THAT(lines_with(checked.out, "stale: "), Names("10.71.1.1", "looks/gone", "look-10.71.1.9"));
     CHECK_THAT(lines_with(checked.out, "unreadable: "), Names("\"x\""));
-    CHECK_THAT(checked.out, Names("5 leases, 0 blocks: 1 missing, 1 double, 2 stale, 1 unreadable, 0 too large, "
-                                  "0 different"));
+    CHECK_THAT(checked.out, Names(" in namespace \"kube-system\"",
+                                  "5 leases, 0 blocks: 1 missing, 1 double, 2 stale, 1 unreadable, 0 ignored, "
+                                  "0 too large, 0 different"));
     // Who may not look at pods says so, and calls nothing stale.
     const ProcessResult limited =
         run_ipam("check --pause 0 --kubeconfig " + cluster() + "/rdmanet.kubeconfig" + network);
@@ -128,7 +135,7 @@ TEST_CASE("ipam show, check and release: records that others wrote", "[cluster]"
     CHECK_THAT(run("release --pod looks/gone" + elsewhere).out, Names(has_none));
     CHECK(value(run("show --json" + elsewhere).out, "seen.pools") == "0");
     CHECK_THAT(run("show --namespace a/b").err, Names("--namespace", "\"a/b\""));
-    CHECK_THAT(run("release --yes").err, Names("--address", "--pod", "--node"));
+    CHECK_THAT(run("release --yes").err, Names("--address", "--pod"));
 
     ClusterNetworks::end_pod("user");
     ClusterNetworks::end_pod("unknown");
@@ -149,7 +156,8 @@ TEST_CASE("ipam check: with a network, what others have in the same range is no 
     shell(R"(echo '{"type":"rdmanet","ipam":{"type":"rdmanet","store":"node","network_name":"near",)"
           R"("range":"10.71.7.0/24"}}' >/run/looks.json)");
     const ProcessResult checked = run_ipam(with_cluster("check --pause 0 --network /run/looks.json"));
-    CHECK(checked.out == "0 leases, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n");
+    CHECK(lines_with(checked.out, "missing") ==
+          "0 leases, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 ignored, 0 too large, 0 different\n");
     for (const char* pool : {"near-10.71.7.0-24", "near-n1-10.71.7.0-28", "far-10.71.7.0-24"})
         shell(cluster() + "/delete ippools/" + pool);
     shell(cluster() + "/delete overlappingrangeipreservations/near-10.71.7.1");
@@ -163,7 +171,7 @@ TEST_CASE("ipam check and release: what this node uses or gives back by itself i
     const ClusterNetworks networks;
     ClusterNetworks::run_pod("till", "10.71.2.1");
     const Stage stage;
-    PluginCall call = call_for(stage.pod, std::string("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',"
+    PluginCall call = call_for(stage.pod, std::string("'master':'par0','ipam':{'type':'rdmanet',"
                                                       "'range':'10.71.2.0/24','kubernetes':{'kubeconfig':'") +
                                               kKubeconfig + "'," + kLongLimits + "}}");
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=looks;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
@@ -171,9 +179,14 @@ TEST_CASE("ipam check and release: what this node uses or gives back by itself i
     const auto run = [&](const std::string& arguments) {
         return run_ipam(with_cluster(arguments) + " --network /run/looks.json");
     };
+    apply_range("look-old", R"("range":"10.71.4.0/24","store":"blocks")");
+    CHECK_THAT(run_process({binary(), "plan"}, {.input = call.config}).err,
+               Names("warning: AddressRange look-old is ignored", "delete it"));
+    shell(cluster() + "/delete /apis/rdmanet.cni/v1alpha1/addressranges/look-old");
     CHECK(addresses(add(call)) == "10.71.2.1/24");
     const ProcessResult whole = run("check --pause 0");
-    CHECK(whole.out == "1 lease, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n");
+    CHECK(lines_with(whole.out, "missing") ==
+          "1 lease, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 ignored, 0 too large, 0 different\n");
     CHECK(whole.exit_status == 0);
     CHECK_THAT(run("release --address 10.71.2.1 --yes").out, Names("kept", "alive on this node"));
     CHECK(records_of("10.71.2.0-24") == "1");
@@ -236,31 +249,33 @@ TEST_CASE("ipam release: what a pod has stays, also before Multus has noted it, 
     shell(cluster() + "/delete ippools/10.71.6.0-24");
 }
 
-TEST_CASE("ipam show and release: blocks of a node that is gone", "[cluster][blocks]") {
+TEST_CASE("ipam show: ranges with their blocks, those of a node that is gone, and a range that is ignored",
+          "[cluster][blocks]") {
     NEEDS(!cluster().empty(), kNeedsCluster);
-    shell(cluster() + R"(/apply '{"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressBlock","metadata":{"name":)"
-                      R"("look-10.71.3.0-28","finalizers":["rdmanet.cni/in-use"]},"spec":{"space":"look","range":)"
-                      R"("10.71.3.0/24","block":"10.71.3.0/28","size":16,"node":{"name":"look-n1","uid":"old"},)"
-                      R"("machineID":"m","bootID":"gone","leaseFile":"f","released":false,"inUse":3,"inUseAt":)"
-                      R"("2026-01-01T00:00:00Z"}}' /apis/rdmanet.cni/v1alpha1/addressblocks)");
-    const std::string node = R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"look-n1"},)"
-                             R"("status":{"nodeInfo":{"bootID":"gone"}}})";
-    ClusterNetworks::apply(node, "/api/v1/nodes");
+    apply_range("look", R"("networkName":"look","range":"10.71.3.0/24","blockSize":16)");
+    apply_range("look-old", R"("range":"10.71.4.0/24","store":"blocks")");
+    const std::string uid =
+        value(shell(cluster() + "/get /apis/rdmanet.cni/v1alpha1/addressranges/look"), "metadata.uid");
+    shell(cluster() +
+          R"(/apply '{"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressBlock","metadata":{"name":)"
+          R"("look-10.71.3.0-28","finalizers":["rdmanet.cni/in-use"]},"spec":{"networkName":"look","range":)"
+          R"("10.71.3.0/24","rangeUID":")" +
+          uid +
+          R"(","block":"10.71.3.0/28","size":16,"node":{"name":"look-n1","uid":"old"},"machineID":"m",)"
+          R"("bootID":"gone","goneAfter":"3600s","inUse":3,"inUseAt":"2026-01-01T00:00:00Z"}}' )"
+          R"(/apis/rdmanet.cni/v1alpha1/addressblocks)");
+    const ProcessResult shown = run_ipam(with_cluster("show --node look-n1"));
+    CHECK_THAT(lines_with(shown.out, "AddressRange look "), Names("blocks", "10.71.3.0/24", "1 block, 0 empty"));
+    CHECK_THAT(lines_with(shown.out, "10.71.3.0/28"),
+               Names("look", "10.71.3.0/24", "look-n1", "3", "2026-01-01T00:00:00Z", "stale"));
+    CHECK_THAT(lines_with(shown.out, "ignored: "), Names("AddressRange look-old", "delete it"));
+    CHECK_THAT(lines_with(shown.out, "stale: "), Names("look-10.71.3.0-28", "`rdmanet ipam reconcile`"));
     shell(". " + cluster() +
           R"(/lib && api --fail-with-body -X PATCH -H 'Content-Type: application/merge-patch+json' )"
-          R"(--data '{"status":{"nodeInfo":{"bootID":"gone"}}}' "$url/api/v1/nodes/look-n1/status")");
-    CHECK_THAT(lines_with(run_ipam(with_cluster("show --node look-n1")).out, "10.71.3.0/28"),
-               Names("look", "10.71.3.0/24", "look-n1", "3", "2026-01-01T00:00:00Z") && !Catch::Contains("stale"));
-    const ProcessResult kept = run_ipam(with_cluster("release --node look-n1 --yes"));
-    CHECK(kept.exit_status == 1);
-    CHECK_THAT(kept.out, Names("kept", "look-10.71.3.0-28", "look-n1"));
-    shell(cluster() + "/delete /api/v1/nodes/look-n1");
-    CHECK_THAT(lines_with(run_ipam(with_cluster("show --node look-n1")).out, "10.71.3.0/28"), Names("stale"));
-    CHECK_THAT(run_ipam(with_cluster("release --node look-n1")).out, Names("would release", "3 addresses", "--yes"));
-    const ProcessResult released = run_ipam(with_cluster("release --node look-n1 --yes"));
-    CHECK(released.exit_status == 0);
-    CHECK_THAT(released.out, Names("released", "look-10.71.3.0-28"));
-    CHECK_THAT(shell(cluster() + "/get /apis/rdmanet.cni/v1alpha1/addressblocks/look-10.71.3.0-28"), Names("NotFound"));
+          R"(--data '{"metadata":{"finalizers":null}}' "$url)"
+          R"(/apis/rdmanet.cni/v1alpha1/addressblocks/look-10.71.3.0-28")");
+    for (const char* object : {"addressblocks/look-10.71.3.0-28", "addressranges/look", "addressranges/look-old"})
+        shell(cluster() + "/delete /apis/rdmanet.cni/v1alpha1/" + object);
 }
 
 } // namespace rdmanet::test

@@ -12,8 +12,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <unistd.h>
-
 #include <fstream>
 
 namespace rdmanet::test {
@@ -39,10 +37,7 @@ TEST_CASE("ipam check --repair: pools, records and reservations of living pods c
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const Stage stage;
-    PluginCall call = call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',",
-                                                 "'range':'10.75.1.0/24','kubernetes':{'kubeconfig':'", kKubeconfig,
-                                                 "',", kLongLimits, "}}"));
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    const PluginCall call = call_in_cluster(stage.pod, "10.75.1.0/24");
     const std::string result = add(call);
     CHECK(addresses(result) == "10.75.1.1/24");
     const std::string before = pool_records("10.75.1.0-24");
@@ -87,49 +82,32 @@ TEST_CASE("ipam check --repair: pools, records and reservations of living pods c
 TEST_CASE("ipam check --repair: a block and a lease in it come back", "[cluster][blocks]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
-    const std::string space = concat("repair", ::getpid());
-    shell(concat(cluster(), "/apply '", node_object(space), "' /api/v1/nodes"));
+    const std::string space = own_space();
+    const Declared range(space, "10.75.2.0/24");
+    const ClusterMachine machine(space + "-a", space);
     const Stage stage;
-    PluginCall call =
-        call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'blocks',",
-                                   "'range':'10.75.2.0/24','network_name':'", space, "','nodeName':'", space,
-                                   "','kubernetes':{'kubeconfig':'", kKubeconfig, "',", kLongLimits, "}}"));
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    const PluginCall call = machine.call(stage.pod, "10.75.2.0/24");
     const std::string result = add(call);
     const std::string places = of_network(call);
-    const std::string all = "/apis/rdmanet.cni/v1alpha1/addressblocks";
-    const std::string block =
-        shell(concat(cluster(), "/get ", all, " | jq --join-output '.items[] | select(.spec.space ", "== \"", space,
-                     "\") | .metadata.name'"));
-    const auto delete_block = [&] {
-        shell(concat(". ", cluster(), "/lib; api --fail -X PATCH -H 'Content-Type: application/merge-patch+json' ",
-                     R"(--data-binary '{"metadata":{"finalizers":null}}' "$url)", all, "/", block, "\" >/dev/null; ",
-                     cluster(), "/delete ", all, "/", block, " >/dev/null"));
-    };
-    delete_block();
+    const std::string path = block_path(space);
+    const std::string name = path.substr(path.rfind('/') + 1);
+    delete_block(path);
     const ProcessResult made = repair(places);
     CHECK(made.exit_status == 0);
-    CHECK_THAT(made.out, Names("made again: ", "AddressBlock " + block, "0 missing"));
-    CHECK_THAT(shell(concat(cluster(), "/get ", all, "/", block)), Names(space, "rdmanet.cni/in-use"));
+    CHECK_THAT(made.out, Names("made again: ", "AddressBlock " + name, "0 missing"));
+    CHECK_THAT(shell(concat(cluster(), "/get ", path)), Names(space, "rdmanet.cni/in-use"));
 
     forget_leases("/run/rdmanet/blocks");
     CHECK_THAT(check(call, result), Names(addresses(result)));
-    const ProcessResult again = repair(places);
-    CHECK_THAT(again.out, Names("made again: ", "its lease", "0 missing"));
+    CHECK_THAT(repair(places).out, Names("made again: ", "its lease", "0 missing"));
     CHECK(check(call, result) == "");
 
-    delete_block();
-    shell(concat(cluster(),
-                 R"(/apply '{"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressBlock","metadata":{"name":")", block,
-                 R"("},"spec":{"space":")", space, R"(","range":"10.75.2.0/24","block":")",
-                 replaced(block.substr(space.size() + 1), "-28", "/28"),
-                 R"(","node":{"name":"rival","uid":"u"},"bootID":"b","leaseFile":"f"}}' )", all));
+    merge_patch(path, R"({"spec":{"machineID":"other","node":{"name":"rival","uid":"u"}}})");
     const ProcessResult refused = repair(places);
     CHECK(refused.exit_status == 1);
     CHECK_THAT(refused.out, Names("not repaired: ", "\"rival\"", "delete the pod"));
-    CHECK_THAT(shell(concat(cluster(), "/get ", all, "/", block)), Names("rival"));
+    CHECK_THAT(blocks_of(space), Names("rival"));
     CHECK(del(call) == "");
-    shell(concat(cluster(), "/delete ", all, "/", block, "; ", cluster(), "/delete /api/v1/nodes/", space));
     CHECK(stage.node.difference() == "");
 }
 
@@ -142,7 +120,8 @@ TEST_CASE("ipam check --repair: a lease in the node's own store comes back", "[i
     PluginCall second = of(call, "c2");
     second.ifname = "net2";
     CHECK(addresses(add(second)) == "10.75.3.2/24");
-    CHECK(repair().out == "2 leases, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n");
+    CHECK(repair().out == "2 leases, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 ignored, 0 too large, 0 "
+                          "different\n");
     change_container(kLeases, "c1", "");
     CHECK_THAT(check(call, result), Names("10.75.3.1/24"));
     const ProcessResult made = repair();

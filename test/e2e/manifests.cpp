@@ -205,7 +205,8 @@ namespace {
 /// them.
 bool is_of_api_server(const std::string& kind) {
     return kind == "CustomResourceDefinition" || kind == "ServiceAccount" || kind == "Secret" || kind == "Namespace" ||
-           kind == "Role" || kind == "RoleBinding" || kind == "ClusterRole" || kind == "ClusterRoleBinding";
+           kind == "Role" || kind == "RoleBinding" || kind == "ClusterRole" || kind == "ClusterRoleBinding" ||
+           kind == "AddressRange" || kind.starts_with("ValidatingAdmissionPolicy");
 }
 
 } // namespace

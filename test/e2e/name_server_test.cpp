@@ -52,7 +52,7 @@ public:
         call.netns = pod_.path();
         call.args = "K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
         call.config = json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'macvlan','ipam':{'type':'rdmanet',"
-                                       "'store':'whereabouts','range':'10.31.70.0/24','kubernetes':{'kubeconfig':'",
+                                       "'range':'10.31.70.0/24','kubernetes':{'kubeconfig':'",
                                        kKubeconfig, "'}}}"));
         return error_of(run_by_shell(concat("ip netns exec ", kName, " $0"), call));
     }

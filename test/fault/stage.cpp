@@ -45,16 +45,26 @@ std::string space() {
     return concat("fault-", ::getpid(), '-', space_number);
 }
 
+constexpr const char* kReach = R"("kubernetes":{"kubeconfig":"/etc/cni/net.d/fault-test.kubeconfig"},)";
+
 /// Each ADD takes a block of one for the address that the configuration sets, and each DEL gives it back.
 std::string addresses_in_blocks() {
-    return concat(R"({"type":"rdmanet","store":"blocks","network_name":")", space(), R"(","nodeName":")", kNetwork,
-                  R"(","kubernetes":{"kubeconfig":")", cluster(), R"(/rdmanet.kubeconfig"},)",
+    return concat(R"({"type":"rdmanet","network_name":")", space(), R"(","nodeName":")", kNetwork, "\",", kReach,
                   R"("addresses":[{"address":"10.99.1.9/24"}],)", kRanges);
 }
 
+void declare_ranges() {
+    const auto declare = [](const char* name, const char* members) {
+        shell(concat(cluster(), R"(/apply '{"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressRange","metadata":{)",
+                     R"("name":")", space(), '-', name, R"("},"spec":{"networkName":")", space(), "\",", members,
+                     "}}' /apis/rdmanet.cni/v1alpha1/addressranges"));
+    };
+    declare("v4", R"("range":"10.99.0.0/23","requestable":"10.99.1.0/24")");
+    declare("v6", R"("range":"fd99::/64")");
+}
+
 std::string store_of(Ipam ipam) {
-    if (ipam == Ipam::cluster) return concat(R"("kubernetes":{"kubeconfig":")", cluster(), R"(/rdmanet.kubeconfig"},)");
-    return {};
+    return ipam == Ipam::cluster ? kReach : "";
 }
 
 std::string addresses_from(Ipam ipam) {
@@ -75,7 +85,7 @@ std::set<std::string> lines_of(const std::string& command) {
 std::set<std::string> records_and_blocks_of_one() {
     return lines_of(concat("find ", kState.string(), "/attachments -name '*.json' 2>/dev/null || true; ", cluster(),
                            "/get /apis/rdmanet.cni/v1alpha1/addressblocks | jq --raw-output ",
-                           R"('.items[] | select(.spec.space == ")", space(),
+                           R"('.items[] | select(.spec.networkName == ")", space(),
                            R"(" and .spec.size == 1) | .metadata.name')"));
 }
 
@@ -162,6 +172,9 @@ Stage::Stage(std::string kind, Ipam ipam) : kind_(std::move(kind)), ipam_(ipam) 
     ::setenv("RDMANET_STATE_DIR", kState.c_str(), 1);
     uses_blocks = ipam == Ipam::blocks;
     uses_cluster = ipam == Ipam::cluster || uses_blocks;
+    if (uses_cluster)
+        shell(concat("mkdir -p /etc/cni/net.d && cp ", cluster(),
+                     "/rdmanet.kubeconfig /etc/cni/net.d/fault-test.kubeconfig"));
     forget_state();
     fs::remove_all(kDelegate);
     fs::create_directories(kState.parent_path());
@@ -297,6 +310,7 @@ void Stage::forget_state() {
     if (uses_cluster && fs::exists(kState)) let_a_minute_pass(); // what is owed would be forgotten with it
     fs::remove_all(kState);
     ++space_number; // the blocks of the directory that is gone are left alone for this boot
+    if (uses_blocks) declare_ranges();
     if (ground_ != nullptr) config_ = config_with("1.0.0", "");
 }
 

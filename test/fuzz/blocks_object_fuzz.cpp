@@ -1,5 +1,5 @@
-// AddressRange, AddressBlock and Node as an API server may have them, whoever wrote them: store "blocks" refuses or
-// understands them, and what it writes it can read again.
+// AddressRange, AddressBlock and Node as an API server may have them, whoever wrote them: they are ignored,
+// refused or understood, and what this program writes it can read again.
 #include "refusal.hpp"
 
 #include "blocks/objects.hpp"
@@ -12,15 +12,14 @@ using namespace rdmanet::fuzz;
 namespace {
 
 /// The object that the server makes of what this program sends.
-template <class Object>
-json::Document as_stored(const Object& object) {
+json::Document as_stored(const cluster::BlockObject& object) {
     std::string text = object.to_text();
     const std::string metadata = R"("metadata":{)";
     text.insert(text.find(metadata) + metadata.size(), R"("resourceVersion":"1","uid":"u",)");
     return json::Document::parse(text);
 }
 
-void check_cut(const cluster::RangeObject& range) {
+void check_cut(const cluster::AddressRange& range) {
     const ipam::BlockCut cut(range.subnet, range.block_size, range.requestable);
     for (const base::IpAddress& address : {range.subnet.network(), range.subnet.last()}) {
         const base::IpPrefix block = cut.block_of(address);
@@ -33,21 +32,22 @@ void check_cut(const cluster::RangeObject& range) {
 }
 
 void check_range(const json::Reader& object) {
-    const auto range = unless_refused([&] { return cluster::RangeObject::parse(object); });
-    if (!range) return;
-    if (range->store == cluster::kInBlocks) check_cut(*range);
-    const json::Document stored = as_stored(*range);
-    const cluster::RangeObject again = cluster::RangeObject::parse(stored.root());
-    demand(again.spec_text() == range->spec_text() && again.name() == range->name(), "a range changes");
+    const auto parsed = cluster::parse_range(object);
+    if (const auto* ignored = std::get_if<cluster::IgnoredRange>(&parsed))
+        return demand(!ignored->why.empty(), "a range is ignored, and nothing says why");
+    const auto& range = std::get<cluster::AddressRange>(parsed);
+    demand(range.gone_after >= cluster::kLeastGoneAfter, "a node is taken for gone too early");
+    check_cut(range);
 }
 
 void check_block(const json::Reader& object) {
     const auto block = unless_refused([&] { return cluster::BlockObject::parse(object); });
     if (!block) return;
-    demand(cluster::block_of_name(block->space, block->name()) == block->block, "a name is that of another block");
+    const std::string name = cluster::object_name(block->space, block->block);
+    demand(cluster::block_of_name(block->space, name) == block->block, "a name is that of another block");
     const json::Document stored = as_stored(*block);
     const cluster::BlockObject again = cluster::BlockObject::parse(stored.root());
-    demand(again.spec_text() == block->spec_text() && again.missing_since == block->missing_since, "a block changes");
+    demand(again.spec_text() == block->spec_text() && again.gone == block->gone, "a block changes");
 }
 
 } // namespace

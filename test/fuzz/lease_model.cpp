@@ -35,6 +35,11 @@ bool LeaseModel::holds_slot(const ipam::OwnerKey& key, unsigned slot) const {
                        [&](const auto& entry) { return entry.second.owner.key == key && entry.second.slot == slot; });
 }
 
+bool LeaseModel::was_of(const Place& place, const ipam::Owner& owner) const {
+    const auto at = last_pod_.find(place);
+    return at != last_pod_.end() && at->second == owner.pod_name && !owner.pod_name.empty();
+}
+
 void LeaseModel::check_new(const Claim& claim, const Lease& lease, const std::set<Place>& given,
                            std::int64_t now) const {
     const base::IpAddress& address = lease.address.address();
@@ -48,10 +53,13 @@ void LeaseModel::check_new(const Claim& claim, const Lease& lease, const std::se
         return;
     }
     demand(is_usable(claim, address), "given outside of the range: " + name);
+    if (was_of(place_of(lease), lease.owner)) return;
     const bool rests = is_resting(place_of(lease), now);
     visit_usable(claim, [&](const base::IpAddress& other) {
         const Place place{claim.space, other};
         const bool was_free = held_.count(place) == 0 && given.count(place) == 0 && !is_resting(place, now);
+        demand(!was_of(place, lease.owner) || held_.count(place) != 0 || given.count(place) != 0,
+               "given although the pod had another one: " + name);
         demand(!was_free || !rests, "given although it rests: " + name);
         demand(!was_free || address < other, "given although a lower one is free: " + name);
         demand(!rests || !is_resting(place, now) || given.count(place) != 0 ||
@@ -96,6 +104,7 @@ void LeaseModel::take_over(const ipam::Owner& owner, const std::vector<Claim>& c
     for (const Lease& lease : fresh) check_new(claims[lease.slot], lease, given, now);
     for (const Lease& lease : fresh) {
         resting_until_.erase(place_of(lease));
+        if (!was_of(place_of(lease), owner)) last_pod_.erase(place_of(lease));
         held_.emplace(place_of(lease), lease);
     }
 }
@@ -112,7 +121,10 @@ void LeaseModel::reserve(const ipam::Owner& owner, const std::vector<Claim>& cla
 
 void LeaseModel::give_back(const Lease& lease, std::int64_t now) {
     demand(held_.erase(place_of(lease)) == 1, "gives back what nobody held");
-    if (lease.cooldown.count() > 0) resting_until_[place_of(lease)] = now + lease.cooldown.count();
+    last_pod_.erase(place_of(lease));
+    if (lease.cooldown.count() == 0) return;
+    resting_until_[place_of(lease)] = now + lease.cooldown.count();
+    last_pod_[place_of(lease)] = lease.owner.pod_name;
 }
 
 void LeaseModel::release(const ipam::OwnerKey& key, std::vector<Lease> released, std::int64_t now) {
@@ -151,6 +163,7 @@ void LeaseModel::restore(const std::vector<Lease>& leases, std::size_t count) {
         if (held_.count(place_of(lease)) != 0 || holds_slot(lease.owner.key, lease.slot)) continue;
         held_.emplace(place_of(lease), lease);
         resting_until_.erase(place_of(lease));
+        if (!was_of(place_of(lease), lease.owner)) last_pod_.erase(place_of(lease));
         ++added;
     }
     demand(added == count, "restores more or fewer leases than are missing");

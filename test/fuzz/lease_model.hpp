@@ -36,12 +36,15 @@ private:
                    const std::vector<ipam::Lease>& leases, std::int64_t now);
     void check_new(const ipam::Claim& claim, const ipam::Lease& lease, const std::set<Place>& given,
                    std::int64_t now) const;
+    /// Whether the place was the pod's, and no other's since.
+    [[nodiscard]] bool was_of(const Place& place, const ipam::Owner& owner) const;
     [[nodiscard]] bool is_resting(const Place& place, std::int64_t now) const;
     void give_back(const ipam::Lease& lease, std::int64_t now);
     [[nodiscard]] bool holds_slot(const ipam::OwnerKey& key, unsigned slot) const;
 
     std::map<Place, ipam::Lease> held_;
     std::map<Place, std::int64_t> resting_until_;
+    std::map<Place, std::string> last_pod_; // while the address is remembered for it
 };
 
 } // namespace rdmanet::fuzz

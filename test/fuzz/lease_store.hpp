@@ -26,6 +26,7 @@ inline base::Deadline soon() {
 inline ipam::Owner owner(unsigned number, std::string pod_uid = {}) {
     return {
         .key = {.network = "net", .container_id = std::string(62, 'c') + std::to_string(10 + number), .ifname = "net1"},
+        .pod_name = pod_uid,
         .pod_uid = std::move(pod_uid),
         .netns_path = "/run/netns/" + std::to_string(number),
         .netns_inode = 0xffff'ffff'0000'0000U + number,

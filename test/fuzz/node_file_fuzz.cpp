@@ -1,10 +1,10 @@
 // Files of the node that say where leases are kept: used or refused, and no error shows what is in them. Whoever may
-// write networks can name any file of the node as one.
+// write networks can name any file of some directories as one.
 #include "refusal.hpp"
 #include "store_keys.hpp"
 #include "support/directory.hpp"
 
-#include <rdmanet/json/writer.hpp>
+#include <rdmanet/ipam/config.hpp>
 
 #include <algorithm>
 #include <string>
@@ -22,8 +22,9 @@ const test::Directory& directory() {
     return one;
 }
 
-std::string path() {
-    return directory().file("rdmanet.conf");
+const std::string& path() {
+    static const std::string file = ipam::kNodeFile;
+    return file;
 }
 
 /// Of a place in the file, and so of its keys; an index is a number.
@@ -41,13 +42,10 @@ void demand_place(const std::string& place) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-    directory().write("rdmanet.conf", as_text(data, size));
-    json::Writer network;
-    network.begin_object().member("configuration_path", path()).end_object();
-    const std::string text = network.to_text();
-    const json::Document ipam = json::Document::parse(text);
+    directory().write(path(), as_text(data, size));
+    const json::Document ipam = json::Document::parse("{}");
     try {
-        const ipam::StoreKeys keys = ipam::read_store_keys(ipam.root());
+        const ipam::StoreKeys keys = ipam::read_store_keys(ipam.root(), directory().path());
         demand(!keys.kubeconfig || keys.kubeconfig->text.starts_with('/'), "a kubeconfig without an absolute path");
         demand(!keys.store || keys.store->file == path(), "a store that no file has named");
     } catch (const json::ValueError& error) {

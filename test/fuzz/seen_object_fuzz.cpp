@@ -1,10 +1,9 @@
-// What the API server has of other programs: AddressRange and AddressBlock whoever wrote them, Pods with the networks
+// What the API server has of other programs: AddressBlocks whoever wrote them, Pods with the networks
 // that Multus has noted, Nodes, and NetworkAttachmentDefinitions. Commands show them or say what is wrong, and take
 // what they don't understand for what must be kept.
 #include "refusal.hpp"
 
 #include "blocks/objects.hpp"
-#include "reconcile/cluster_view.hpp"
 
 #include <rdmanet/cluster/survey.hpp>
 
@@ -26,15 +25,6 @@ auto unless_ill_typed(Read read) -> std::optional<decltype(read())> {
     }
 }
 
-void check_range(const json::Reader& object) {
-    const auto seen = unless_ill_typed([&] { return cluster::parse_seen_range(object); });
-    if (!seen) return;
-    const auto range = unless_ill_typed([&] { return cluster::RangeObject::parse(object); });
-    demand(range.has_value() == seen->trouble.empty(), "a range is shown that the store refuses, or the other way");
-    demand(seen->subnet.has_value() == range.has_value(), "a range without a trouble has no prefix");
-    demand(!range || seen->store == range->store, "another range is shown");
-}
-
 void check_block(const json::Reader& object) {
     const auto seen = unless_ill_typed([&] { return cluster::parse_seen_block(object); });
     if (!seen) return;
@@ -46,13 +36,8 @@ void check_block(const json::Reader& object) {
 void check_pod(const json::Reader& object) {
     const auto seen = unless_ill_typed([&] { return cluster::parse_seen_pod(object); });
     const auto state = unless_ill_typed([&] { return cluster::parse_seen_pod_state(object); });
-    const auto pod = unless_ill_typed([&] { return cluster::ClusterView::parse_pod(object); });
     if (seen && state) demand(seen->uid == state->uid && seen->is_going == state->is_going, "another pod is shown");
     if (state) demand(!state->is_running || !state->has_ended, "a pod runs and has ended");
-    if (!pod || !state) return;
-    demand(pod->uid == state->uid && pod->hash == state->hash, "a pod has two identities");
-    // Addresses are freed of a pod that has ended, and whose network is down.
-    demand(!state->is_running || !(pod->has_ended && pod->is_torn_down), "a running pod loses its address");
 }
 
 void check_network(const json::Reader& object) {
@@ -70,9 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (!document) return 0;
     const json::Reader object = document->root();
     check_network(object);
-    check_range(object);
     check_block(object);
     check_pod(object);
-    (void)unless_ill_typed([&] { return cluster::ClusterView::parse_node(object); });
+    (void)unless_ill_typed([&] { return cluster::NodeObject::parse(object); });
     return 0;
 }

@@ -86,8 +86,9 @@ bool let_a_minute_pass_for_blocks(const std::string& path) {
     edit_leases(path, [&](const std::string& line) {
         if (!line.starts_with("block\t")) return line;
         std::vector<std::string> fields = fields_of(line);
-        has_request = has_request || fields.at(4) == "0" || fields.at(4) == "2"; // claiming, closed
-        fields.at(8) = std::to_string(std::stoll(fields.at(8)) - 60);
+        has_request = has_request || fields.at(4) == "0"; // closed
+        for (const std::size_t at : {9, 10}) // when it was confirmed, if it was, and since when it is empty or open
+            if (!fields.at(at).empty()) fields.at(at) = std::to_string(std::stoll(fields.at(at)) - 60);
         return text_of(fields);
     });
     return has_request;

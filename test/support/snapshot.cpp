@@ -96,6 +96,15 @@ std::string state_directory() {
     return chosen != nullptr ? chosen : "/run/rdmanet";
 }
 
+} // namespace
+
+bool is_boot_memory(const std::string& file) {
+    return file.size() > 16 && file.at(file.size() - 17) == '-' &&
+           file.find_first_not_of("0123456789abcdef", file.size() - 16) == std::string::npos;
+}
+
+namespace {
+
 /// Files that always exist after the plugin ran are not state. The leases in the database are listed instead. What a
 /// killed writer leaves and the next writer replaces is not state either: the database's rollback journal, and
 /// temporary files.
@@ -106,12 +115,12 @@ void add_state(std::multiset<std::string>& lines) {
         const std::string name = fs::relative(entry.path(), directory);
         const bool database = name == "leases" || name == "blocks";
         const bool lock = name == "lock" || name.ends_with(".lock");
-        // Logins and endpoints that answer; nodes, pools and ranges as their clusters know them; pools in a crowd; silence.
-        const bool cache = name == "records.index" || name.starts_with("cluster-") || name.starts_with("pool-") ||
-                           name.starts_with("range-") || name.starts_with("resting-") || name.starts_with("crowd-") ||
-                           name.starts_with("blocks-silent-") || name == "shared-ranges";
+        const bool cache = name == "records.index" || name.starts_with("resting-") || name.starts_with("crowd-") ||
+                           is_boot_memory(name);
+        // It says nothing without its record.
+        const bool stale = fs::is_symlink(entry) && !fs::exists(directory / "attachments" / fs::read_symlink(entry));
         const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
-        if (!lock && !database && !cache && !being_written && name != "attachments")
+        if (!lock && !database && !cache && !being_written && !stale && name != "attachments" && name != "addresses")
             lines.insert(concat("state: ", name));
     }
     for (const char* name : {"leases", "blocks"})

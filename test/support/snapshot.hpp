@@ -11,6 +11,9 @@ namespace rdmanet::test {
 /// or an IPoIB interface follows its RDMA device.
 enum class Numbers : std::uint8_t { compared, ignored };
 
+/// Whether a file of the state directory has only what the node can find out again (base::BootMemory).
+[[nodiscard]] bool is_boot_memory(const std::string& file);
+
 /// For the host and every named network namespace: links with all details, addresses, routes, VFs, RDMA devices,
 /// GIDs, and the sysctls that the plugin touches. Also attachment records, leases, stray files of the state
 /// directory, and damage of the files of leases. Uses iproute2 and files, and none of the plugin's own code.

@@ -22,7 +22,6 @@ struct NodeLeases {
     std::vector<ipam::Lease> own;       // in the node's own store
     std::vector<ipam::Lease> in_blocks; // of the cluster
     std::vector<ipam::Block> blocks;
-    std::string block_file; // its random name; empty: this node has never had a block
 };
 /// Repairs and changes nothing.
 [[nodiscard]] NodeLeases read_node_leases(const Node& node, const state::AttachmentStore& records,

@@ -5,6 +5,8 @@
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +42,8 @@ void write_all(int fd, std::string_view text, std::string_view name);
 /// nothing, fsync is left out. Mode 0600. Throws SystemError. The content is the old one then, unless the fsync of the
 /// directory failed.
 void write_file_durably(const std::string& path, std::string_view content);
+/// As above. The content may say the inode of the file that gets it.
+void write_file_durably(const std::string& path, const std::function<std::string(std::uint64_t inode)>& content_for);
 
 /// Creates `path`, which must not exist. After a crash at any instruction the file is absent or complete. File
 /// systems with unnamed files (O_TMPFILE: tmpfs, ext4, xfs) leave nothing else behind; on others this works like

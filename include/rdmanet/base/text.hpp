@@ -24,6 +24,9 @@ namespace rdmanet::base {
 /// \xNN. After `most` bytes it is cut and "..." follows.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t most = 200);
 
+/// `text`, or its first `most` bytes at most, without a part of a UTF-8 sequence, and "...".
+[[nodiscard]] std::string shortened(std::string text, std::size_t most);
+
 /// `text` as one word of a shell's command: in single quotes if it needs them. Use it for foreign names in fixes.
 [[nodiscard]] std::string shell_word(std::string_view text);
 

@@ -1,10 +1,13 @@
-// What pods and nodes that are gone have left in the stores of a cluster, and giving it back. No controller: anybody
-// may run this, at any time, and several may at once.
+// Addresses that pods and nodes have left in the cluster, and freeing them. No controller: anybody may run this, at
+// any time, and several may at once.
 //
-// A record is given back if it is seen without its pod twice, two minutes apart by the server's clock, and once more
-// right before. The two looks are those of one process, which waits between them only if the first one has found
-// something. So nothing has to be remembered in the cluster, and no mark of an earlier absence is mistaken for one of
-// this absence.
+// A lease of a pool is freed if two checks two minutes apart, by the server's clock, find that its machine is gone,
+// off or has booted again, or, where it names no machine, that there is no pod of its name. Both checks are those of
+// one process.
+//
+// A block is what another node may still give addresses from without asking anybody. So it is marked with the time at
+// which its node was found to be gone, and why; only a later run frees it, when the node has stopped for certain. The
+// node's own write takes the mark away.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -20,21 +23,20 @@
 
 namespace rdmanet::cluster {
 
-/// Between the two looks at what pods have left, and at blocks of nodes.
+/// Between the two checks of leases in pools.
 inline constexpr std::chrono::seconds kApart{120};
-inline constexpr std::chrono::seconds kBlocksApart{300};
+/// How long a block stays marked whose machine is off or has booted again.
+inline constexpr std::chrono::seconds kOver{300};
+/// How much longer than its node may give from it, if there is no such Node.
+inline constexpr std::chrono::seconds kGoneMargin{600};
 
 struct ReconcileOptions {
     enum class Act : std::uint8_t { frees, only_looks };
     Act act = Act::frees;
-    /// Of records that do not say their node, while some node is not ready: it may be that one.
-    enum class UnknownNode : std::uint8_t { keeps, is_ready };
-    UnknownNode unknown_node = UnknownNode::keeps;
     std::function<void(const std::string&)> note; // says what this waits for
 };
 
-/// One record, reservation or block; or what the old store of a range that has moved has no more.
-/// One record, reservation, block or lease.
+/// One record, reservation or block.
 struct Left {
     std::string kind;    // of the object
     std::string object;  // its name
@@ -42,7 +44,7 @@ struct Left {
     std::string pod;     // "NAMESPACE/NAME"; empty for a block
     std::string ifname;
     std::string node; // of a block
-    std::string rule; // that fires: "pod-uid", "pod-name", "pod-ended", "node-gone"; empty: none
+    std::string rule; // that fires: "node-gone", "node-over", "node-off", "pod-name"; empty: none
     std::string why;  // the rule in words, or why it is kept
 };
 
@@ -53,11 +55,12 @@ struct Reconciled {
     std::size_t needed = 0;  // by pods and nodes that are there
     std::size_t foreign = 0; // records that name no pod
     std::size_t unreadable = 0;
-    std::string failure; // what ended the work of a store, if anything did; several with "; " in between
+    std::string failure; // what ended a part of the work, if anything did; several with "; " in between
 };
 
-/// Gives back what is left in the namespace of pools and reservations, and of blocks. What the server does not answer
-/// or refuses is in `failure`, and the other store is gone on with.
+/// Frees what is left in the namespace of pools and reservations, and of blocks, and writes into the status of each
+/// AddressRange how many blocks it has and how many of them lie empty. What the server does not answer or refuses is
+/// in `failure`, and the rest goes on.
 [[nodiscard]] Reconciled reconcile(kube::Api& api, const ReconcileOptions& options, const base::Deadline& deadline);
 
 } // namespace rdmanet::cluster

@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/kube/api.hpp>
 
@@ -36,6 +37,7 @@ struct SeenPool {
     std::optional<base::IpPrefix> subnet; // nullopt: `range` is none
     std::size_t size = 0;                 // of its JSON
     std::vector<SeenRecord> records;      // by address; those without one at the end
+    std::string mark{};                   // UID of an AddressRange: nodes allocate nothing more from it
     std::string trouble;
 
     /// Of what the API server stores.
@@ -60,32 +62,21 @@ struct SeenReservation {
     std::string trouble;
 };
 
-/// An AddressRange.
-struct SeenRange {
-    std::string name;
-    std::string space;
-    std::string store;
-    std::optional<base::IpPrefix> subnet; // nullopt if there is `trouble`
-    unsigned block_size = 0;
-    std::string trouble;
-};
-
 /// An AddressBlock.
 struct SeenBlock {
     std::string name;
     std::string space;
     std::optional<base::IpPrefix> range; // nullopt if there is `trouble`
+    std::string range_uid;
     std::optional<base::IpPrefix> block;
     std::string node;
     std::string node_uid;
     std::string boot_id;
-    std::string lease_file;
-    bool is_released = false;
-    bool is_going = false; // somebody has deleted it, and its finalizer keeps it
+    bool is_going = false;     // somebody has deleted it, and its finalizer keeps it
+    bool is_node_gone = false; // reconcile has seen that, or that the node has booted again
     std::uint64_t in_use = 0;
     std::string in_use_at;
     std::string uid;
-    std::string version;
     std::string trouble;
 };
 
@@ -99,6 +90,7 @@ struct SeenPodAddress {
 struct SeenPod {
     std::string name; // "NAMESPACE/NAME"
     std::string uid;
+    std::string hash{}; // as SeenPodState::hash
     bool is_going = false;
     /// Of its networks but the cluster's default one, as Multus has noted them.
     std::vector<SeenPodAddress> addresses;
@@ -134,26 +126,23 @@ struct SeenStores {
 /// Parse the objects of a list. Throw json::ValueError only for what has no name.
 [[nodiscard]] SeenPool parse_seen_pool(const json::Reader& object);
 [[nodiscard]] SeenReservation parse_seen_reservation(const json::Reader& object);
-[[nodiscard]] SeenRange parse_seen_range(const json::Reader& object);
 [[nodiscard]] SeenBlock parse_seen_block(const json::Reader& object);
-/// Whether a network's configuration or list has its addresses from whereabouts, or from rdmanet and no store outside
-/// of the API server.
+/// Whether a network's configuration or list has its addresses from whereabouts, or from rdmanet but not from the
+/// node's own store.
 [[nodiscard]] bool has_pools(const std::string& configuration);
 [[nodiscard]] SeenPod parse_seen_pod(const json::Reader& object);
 [[nodiscard]] SeenPodState parse_seen_pod_state(const json::Reader& object);
 
-/// Each list is nullopt where the server does not know that kind of object. Throws ipam::StoreError.
+/// A list is nullopt where the server does not know that kind of object. Throws ipam::StoreError.
 class Survey {
 public:
     /// `api` must outlive it.
     explicit Survey(kube::Api& api) : api_(api) {}
 
     [[nodiscard]] std::optional<std::vector<SeenPool>> list_pools(const base::Deadline& deadline);
-    /// nullopt if there is none.
-    [[nodiscard]] std::optional<SeenPool> find_pool(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::optional<std::vector<SeenReservation>> list_reservations(const base::Deadline& deadline);
 
-    [[nodiscard]] std::optional<std::vector<SeenRange>> list_ranges(const base::Deadline& deadline);
+    [[nodiscard]] DeclaredRanges list_ranges(const base::Deadline& deadline);
     [[nodiscard]] std::optional<std::vector<SeenBlock>> list_blocks(const base::Deadline& deadline);
     [[nodiscard]] std::vector<SeenPod> list_pods(const base::Deadline& deadline);
     /// "NAMESPACE/NAME" of the NetworkAttachmentDefinitions whose addresses are in pools, by rdmanet or by whereabouts.
@@ -167,8 +156,6 @@ public:
 
     [[nodiscard]] bool remove(const SeenPool& pool, const SeenRecord& record, const base::Deadline& deadline);
     [[nodiscard]] bool remove(const SeenReservation& reservation, const base::Deadline& deadline);
-    /// With its finalizer. Its node must be gone.
-    [[nodiscard]] bool remove(const SeenBlock& block, const base::Deadline& deadline);
 
     /// Of pools and reservations: that of the kubeconfig's context, else whereabouts' own.
     [[nodiscard]] std::string name_space() const;

@@ -20,24 +20,34 @@ namespace rdmanet::http {
 
 enum class Stage : std::uint8_t { dns, tcp, tls, http };
 
+/// Why there is no answer.
+enum class Cause : std::uint8_t {
+    other,
+    silence,    // nothing came until the time was over
+    end,        // the other side ended the connection
+    end_unsent, // it had ended it before a byte was sent
+};
+
 /// No answer, or none that is HTTP.
 class TransportError : public base::Error {
 public:
     /// Whether the server may have done what was asked: a byte of the request may have reached it.
     enum class Outcome : std::uint8_t { not_sent, unknown };
 
-    TransportError(Stage stage, Outcome outcome, std::string message, bool was_silent = false)
-        : Error(std::move(message)), stage_(stage), outcome_(outcome), was_silent_(was_silent) {}
+    TransportError(Stage stage, Outcome outcome, std::string message, Cause cause = Cause::other)
+        : Error(std::move(message)), stage_(stage), outcome_(outcome), cause_(cause) {}
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
     [[nodiscard]] bool may_have_been_done() const noexcept { return outcome_ == Outcome::unknown; }
     /// The server has said nothing for as long as the limits allow. Asking again would most likely take as long.
-    [[nodiscard]] bool was_silent() const noexcept { return was_silent_; }
+    [[nodiscard]] bool was_silent() const noexcept { return cause_ == Cause::silence; }
+    /// The other side ended the connection, as servers do, and what stands before them, when they end or begin.
+    [[nodiscard]] bool was_cut() const noexcept { return cause_ == Cause::end || cause_ == Cause::end_unsent; }
 
 private:
     Stage stage_;
     Outcome outcome_;
-    bool was_silent_;
+    Cause cause_;
 };
 
 /// A certificate or a key that can't be used, whatever the server does.
@@ -62,8 +72,11 @@ struct TlsSettings {
 struct Limits {
     std::chrono::milliseconds connect{2000}; // name, connection and TLS together
     std::chrono::milliseconds request{5000}; // from the first byte of a request to the last of its answer
-    std::size_t most_bytes = 16U << 20U;     // of an answer's body
+    std::size_t most_bytes = 8U << 20U;      // of an answer
 };
+
+/// Limits::most_bytes for commands of a person, which list what ADD has no need of.
+inline constexpr std::size_t kMostOfPage = 16U << 20U;
 
 /// Who passes the bytes of a TLS connection on (RFC 9110, section 9.3.6, CONNECT).
 struct Proxy {
@@ -84,9 +97,10 @@ struct Response {
     std::optional<std::chrono::seconds> retry_after;
     std::optional<std::int64_t> date; // the server's clock, seconds since the epoch
 
-    /// The server, or what stands before it, is too busy. One that says when to come back has not begun (RFC 9110, section
-    /// 15.6.4; apiserver, priority and fairness; server shutdown).
-    [[nodiscard]] bool is_sent_away() const { return status == 429 || (status == 503 && retry_after); }
+    /// The server, or what stands before it, is too busy, or did not get the request whole (408; RFC 9110, section
+    /// 15.5.9). One that says when to come back has not begun (RFC 9110, section 15.6.4; apiserver, priority and fairness;
+    /// server shutdown).
+    [[nodiscard]] bool is_sent_away() const { return status == 408 || status == 429 || (status == 503 && retry_after); }
 };
 
 class Client {
@@ -100,7 +114,7 @@ public:
 
     /// Any answer of the server, also one that refuses. Throws TransportError, and ConfigurationError for a target that
     /// would have to be encoded. A connection that the server has closed since the request before is made anew, once, for
-    /// requests that change nothing. A server that is silent is not asked again.
+    /// requests that change nothing, or of which nothing was sent. A server that is silent is not asked again.
     [[nodiscard]] Response ask(const Request& request, const base::Deadline& deadline);
 
     [[nodiscard]] const Url& url() const;

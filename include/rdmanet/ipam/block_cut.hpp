@@ -5,7 +5,6 @@
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/ipam/range.hpp>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,39 +21,29 @@ using BlockIndexes = Interval;
 
 class BlockCut {
 public:
-    /// `block_size` is a power of two. Addresses of `requestable` are in blocks of one each. The subnet has at most
-    /// kMostHostBits of host part.
+    /// `block_size` is a power of two. A small subnet has smaller blocks, so that at least four nodes can share it.
+    /// Addresses of `requestable` are in blocks of one each. The subnet has at most kMostHostBits of host part.
     BlockCut(const base::IpPrefix& subnet, unsigned block_size, std::optional<base::IpPrefix> requestable);
 
     /// The block of an address of the subnet.
     [[nodiscard]] base::IpPrefix block_of(const base::IpAddress& address) const;
 
-    /// Blocks outside of `requestable` that have an address in `usable`, by address and so by size: the largest first.
+    /// Blocks outside of `requestable` that have an address in `usable`, by address.
     [[nodiscard]] std::vector<BlockIndexes> blocks_with(const std::vector<Interval>& usable) const;
     [[nodiscard]] base::IpPrefix at(base::Uint128 index) const;
     [[nodiscard]] base::Uint128 index_of(const base::IpAddress& address) const {
-        return index_of(address.value() - subnet_.network().value());
+        return (address.value() - subnet_.network().value()) >> bits_;
     }
-    /// How many blocks come before those of the smaller sizes.
-    [[nodiscard]] base::Uint128 count_of_largest() const { return parts_[0].blocks; }
 
     /// What nodes may give from their blocks: `usable` without the addresses that only a request gets.
     [[nodiscard]] std::vector<Interval> without_requestable(const std::vector<Interval>& usable) const;
 
 private:
-    /// Blocks of one size.
-    struct Part {
-        base::Uint128 first = 0; // offset in the subnet
-        base::Uint128 blocks = 0;
-        unsigned bits = 0; // a block has 2^bits addresses
-    };
     [[nodiscard]] bool is_requestable(const base::IpAddress& address) const;
-    [[nodiscard]] const Part& part_of(base::Uint128 offset) const;
-    [[nodiscard]] base::Uint128 index_of(base::Uint128 offset) const;
 
     base::IpPrefix subnet_;
     std::optional<base::IpPrefix> requestable_;
-    std::array<Part, 3> parts_; // by address; those of no block are at the end
+    unsigned bits_; // a block has 2^bits_ addresses
 };
 
 } // namespace rdmanet::ipam

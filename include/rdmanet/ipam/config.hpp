@@ -4,13 +4,13 @@
 #include <rdmanet/base/dns.hpp>
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/route.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 #include <rdmanet/ipam/range.hpp>
 #include <rdmanet/json/known_keys.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,12 +37,11 @@ struct StaticAddress {
 
 /// Where leases are kept.
 enum class StoreKind : std::uint8_t {
-    node,        // on the node itself: addresses are unique there
-    whereabouts, // in the Kubernetes API, as whereabouts keeps them: addresses are unique in the cluster
-    blocks,      // blocks of addresses in the Kubernetes API, their leases on the node: the same, for large ranges
+    node,    // in a file of the node: addresses are unique there
+    cluster, // in pools or in blocks, as the AddressRanges of the cluster say; see settle_store()
+    pools,   // in the Kubernetes API, as whereabouts keeps them: addresses are unique in the cluster
+    blocks,  // blocks of addresses in the Kubernetes API, their leases on the node: the same, for large ranges
 };
-/// As the key "store" writes it.
-[[nodiscard]] std::string_view to_string(StoreKind kind);
 
 /// How long a store that the cluster shares may take.
 struct StoreLimits {
@@ -51,31 +50,22 @@ struct StoreLimits {
     std::chrono::milliseconds add{30'000};   // all that an ADD asks for
 };
 
-/// What a store has no place for in one network.
-struct StoreFit {
-    std::optional<json::ValueError> fault{}; // the network can't use the store
+/// What whereabouts' pools have no place for in one network.
+struct PoolsFit {
+    std::optional<json::ValueError> fault{}; // the network can't use pools
     std::vector<std::string> warnings{};
 };
 
 struct StoreChoice {
     StoreKind kind = StoreKind::node;
     StoreLimits limits{};
-    std::string kubeconfig; // of whereabouts and blocks
-    /// Of node, where the network or its node names a cluster: what that has recorded counts, too.
-    std::string other_kubeconfig{};
-    std::string node_name{}; // of whereabouts and blocks; empty: the host's name
-    std::string why{};       // "chosen by ..."; empty: nothing says anything of stores
-    /// Of a network that names no store: for each store that the cluster may have recorded for its ranges. Until that is
-    /// known, `kind` is what fits the size of the ranges. See settle_store().
-    std::map<StoreKind, StoreFit> open_to{};
-
-    // Of blocks.
-    std::optional<unsigned> block_size{};
-    std::vector<base::IpPrefix> requestable{}; // parts of ranges that only requests get
+    /// How the node reaches the cluster; empty: nothing names one. Where leases are on the node, its AddressRanges count
+    /// all the same.
+    std::string kubeconfig{};
+    std::string kubeconfig_of_node{}; // as the node's file names it for all networks
+    std::string node_name{};          // empty: the host's name
+    PoolsFit in_pools{};
 };
-
-/// Keys of a node for all of its networks: where leases are kept, and how to reach that place.
-inline constexpr const char* kNodeFile = "/etc/cni/net.d/rdmanet.d/rdmanet.conf";
 
 struct Config {
     StoreChoice store;
@@ -98,8 +88,8 @@ struct Config {
 /// warning. Files of the node are read below `root`: empty, or where the node's "/" is mounted.
 [[nodiscard]] Config parse_config(const json::Reader& ipam, const std::string& root = {});
 
-/// The configuration of a network that names no store, with the one that it uses. `warnings` are those of the store
-/// alone. Throws json::ValueError for what that store has no place for.
-[[nodiscard]] Config settle_store(Config config, StoreKind kind, std::string why);
+/// The configuration of a network whose leases are in the cluster, when it is known whether in pools or in blocks.
+/// Throws json::ValueError for what that has no place for.
+[[nodiscard]] Config settle_store(Config config, StoreKind kind);
 
 } // namespace rdmanet::ipam

@@ -36,6 +36,10 @@ struct Owner {
     /// pass no UID. Empty outside Kubernetes.
     [[nodiscard]] std::string pod_identity() const;
 
+    /// Of namespace and name of the pod, interface and network: what stays the same when a StatefulSet makes a pod again.
+    /// 0 outside Kubernetes.
+    [[nodiscard]] std::uint64_t name_hash() const;
+
     /// `pod "ns/name", container "b", interface "net1", network "a"`, for messages.
     [[nodiscard]] std::string to_string() const;
 

@@ -55,6 +55,11 @@ struct Usage {
     std::uint64_t cooling = 0; // released and resting; given only if nothing else is free
 };
 
+/// How long at least an address rests that another host uses: until the runtime has tried the ADD again.
+inline constexpr std::chrono::seconds kForeignRest{300};
+/// How long after its rest an address is remembered for the pod that had it.
+inline constexpr std::chrono::seconds kRemembered{86400};
+
 /// Addresses that this node has given, and that another may give as well.
 struct Rival {
     std::string space;
@@ -77,8 +82,9 @@ public:
     Store& operator=(const Store&) = delete;
     virtual ~Store() = default;
 
-    /// An address for each claim, all or nothing: the lowest free one. If the attachment already holds a lease in a
-    /// slot (position among the claims), it keeps that lease, whatever the claim says now.
+    /// An address for each claim, all or nothing: the one that a pod of this name had before (Owner::name_hash()), if it is
+    /// remembered and free, else the lowest free one. If the attachment already holds a lease in a slot (position among
+    /// the claims), it keeps that lease, whatever the claim says now.
     [[nodiscard]] virtual ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
                                                  const base::Deadline& deadline) = 0;
 
@@ -93,8 +99,8 @@ public:
     /// Releases what the attachment holds, in every space. Absence is success.
     virtual std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) = 0;
 
-    /// As release(). The leases in `unused` do not rest, because nobody can have used them. Others were a
-    /// predecessor's.
+    /// As release(), for an ADD that failed. The leases in `unused` do not rest, because nobody can have used them. One of
+    /// them without an owner was found in use by another host, and rests for everybody. Others were a predecessor's.
     virtual std::vector<Lease> withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
                                         const base::Deadline& deadline) = 0;
 

@@ -30,9 +30,10 @@ struct Access {
 /// The current context of the file. Files that it names are read now, relative ones beside the file (client-go,
 /// tools/clientcmd, ResolveLocalPaths). `authorities` (PEM) are for a cluster that names none. If they are empty, such
 /// a cluster is an error: a plugin does not trust everybody whom the node's browsers trust. `root` is where the host's
-/// / is mounted: the file, those that it names, and the messages' paths are the host's. Throws KubeconfigError.
+/// / is mounted: the file, those that it names, and the messages' paths are the host's. With a `directory`, the file
+/// and those that it names must be below it (base::read_host_file_if_exists()). Throws KubeconfigError.
 [[nodiscard]] Access read_kubeconfig(const std::string& path, const std::string& authorities = {},
-                                     const std::string& root = {});
+                                     const std::string& root = {}, const std::string& directory = {});
 
 inline constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 

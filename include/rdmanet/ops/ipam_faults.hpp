@@ -15,10 +15,11 @@ enum class Wrong : std::uint8_t {
     twice,      // two have one address
     stale,      // nobody uses it any more
     unreadable, // nobody can say whose it is
+    ignored,    // an AddressRange that counts for nothing
     size,       // it is nearly as large as the API server takes
     differs,    // an attachment of this node is not as its ADD left it
 };
-/// "missing", "double", "stale", "unreadable", "size", "differs"
+/// "missing", "double", "stale", "unreadable", "ignored", "size", "differs"
 [[nodiscard]] std::string_view to_string(Wrong wrong);
 
 struct IpamFault {
@@ -34,7 +35,7 @@ struct IpamFault {
 [[nodiscard]] std::string about(const cluster::SeenPool& pool);
 [[nodiscard]] std::string about(const cluster::SeenPool& pool, const cluster::SeenRecord& record);
 [[nodiscard]] std::string about(const cluster::SeenReservation& reservation);
-[[nodiscard]] std::string about(const cluster::SeenRange& range);
+[[nodiscard]] std::string about(const cluster::IgnoredRange& range);
 [[nodiscard]] std::string about(const cluster::SeenBlock& block);
 
 /// Whatever one look shows. What is just being changed may be among it: `rdmanet ipam check` looks twice.

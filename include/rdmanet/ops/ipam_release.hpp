@@ -1,4 +1,5 @@
-// `rdmanet ipam release`: a person gives back what nobody else gives back.
+// `rdmanet ipam release`: a person gives back what nobody else gives back. What another node holds, only reconcile
+// frees.
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
@@ -11,11 +12,10 @@
 
 namespace rdmanet::ops {
 
-/// One of the three.
+/// One of the two.
 struct ReleaseTarget {
     std::optional<base::IpAddress> address{};
     std::string pod{}; // "NAMESPACE/NAME"
-    std::string node{};
 };
 
 struct Releasable {

@@ -13,11 +13,12 @@ namespace rdmanet::ops {
 
 /// A range of addresses, as a store has it.
 struct RangeRow {
-    std::string store;  // "whereabouts", "blocks"
-    std::string space;  // `network_name`
-    std::string range;  // as the object says
-    std::string object; // its kind and name
-    std::size_t leases = 0;
+    std::string store;                 // "pools", "blocks"; empty: an AddressRange that counts for nothing
+    std::string space;                 // `network_name`
+    std::string range;                 // as the object says
+    std::string object;                // its kind and name
+    std::size_t leases = 0;            // or blocks
+    std::size_t empty_blocks = 0;      // as last written
     std::optional<unsigned> percent{}; // of what the API server stores in one object
     std::vector<std::string> marks{};
 };

@@ -27,7 +27,7 @@ struct IpamSurvey {
     std::vector<cluster::SeenPool> pools;
     std::vector<cluster::SeenPool> other_pools; // left out: reservations and pods don't say which pool theirs is
     std::vector<cluster::SeenReservation> reservations;
-    std::vector<cluster::SeenRange> ranges;
+    cluster::DeclaredRanges ranges;
     std::vector<cluster::SeenBlock> blocks;
     std::optional<std::vector<cluster::SeenPod>> pods;   // nullopt: they can't be listed
     std::optional<std::vector<cluster::SeenNode>> nodes; // the same

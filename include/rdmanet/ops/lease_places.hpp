@@ -9,9 +9,6 @@
 
 namespace rdmanet::ops {
 
-/// `network_name` of a space. Objects of whereabouts say only that, and not the range that may follow.
-[[nodiscard]] std::string network_of(const std::string& space);
-
 struct LeasePlaces {
     /// Of this node's own leases; empty: this is no node, and they are left out.
     std::string state_directory;

@@ -51,9 +51,6 @@ struct LeasePool {
     std::string subnet;
     std::string uid{}; // of the object that holds it, which no other cluster has; empty if it is not known
 
-    /// The subnet without host bits: that of a static address has some.
-    [[nodiscard]] std::string network() const;
-
     friend bool operator==(const LeasePool& a, const LeasePool& b) {
         return a.space == b.space && a.subnet == b.subnet;
     }
@@ -85,8 +82,6 @@ struct LeaseStore {
     /// A claim in a pool was about to be sent. The ADD that sent it takes this away when it knows what became of it.
     bool has_open_claim = false;
     bool is_released = false; // whatever could be found was given back
-    /// An earlier version was moving the leases: the node's own store has them, and this one may have them, too.
-    bool is_beside = false;
 
     friend bool operator==(const LeaseStore&, const LeaseStore&) = default;
 };
@@ -127,11 +122,6 @@ struct AttachmentRecord {
 
     /// Whether it owes addresses to a store that the cluster shares: a DEL or a rollback could not give them back.
     [[nodiscard]] bool owes_addresses() const { return removal_unfinished && lease_store.has_value(); }
-
-    /// The store of the cluster that has the leases. nullopt: the node's own store has them.
-    [[nodiscard]] std::optional<LeaseStore> store_with_leases() const {
-        return lease_store && lease_store->is_beside ? std::nullopt : lease_store;
-    }
 
     /// The attachment's child of a parent; null if it has none.
     [[nodiscard]] const Child* child() const;

@@ -9,6 +9,7 @@
 //     parents.lock                          one byte range per parent
 //     devices.lock                          one byte range per device, and one per attachment for its commit
 //     rdma.lock                             moves of RDMA devices, and rdma-names.json
+//     addresses/HASH-ADDRESS                a link to the record that has the address; a stale one says nothing
 //     rdma-names.json                       names of RDMA devices that wait to be restored, see WaitingNames
 //     records.index                         topics of the records, a cache (src/state/record_index.hpp)
 //     rdma-names.json.tmp, records.index.tmp  as above; the next writer takes it
@@ -104,6 +105,16 @@ public:
     [[nodiscard]] std::vector<AttachmentRecord> list_about(const std::string& topic,
                                                            const std::string& but_not = {}) const;
 
+    // Which attachment has an address, whatever the lease stores say. One system call for each, whatever the number of
+    // attachments. `space`: as RecordedLease.
+
+    /// After its record is saved. What can't be noted is in the lease store alone.
+    void note_address(const std::string& space, const base::IpAddress& address, const AttachmentKey& key) const;
+    void forget_address(const std::string& space, const base::IpAddress& address) const;
+    /// nullopt: no record has it that was noted.
+    [[nodiscard]] std::optional<AttachmentRecord> find_with_address(const std::string& space,
+                                                                    const base::IpAddress& address) const;
+
     /// Durable: whatever happens, the file holds the old or the new record.
     void save(const AttachmentRecord& record) const;
 
@@ -113,6 +124,7 @@ public:
     [[nodiscard]] WaitingNames waiting_names() const { return WaitingNames(directory_); }
 
 private:
+    [[nodiscard]] std::string link_of(const std::string& space, const base::IpAddress& address) const;
     [[nodiscard]] base::FileLock lock_file(const char* name, std::uint64_t slot, const std::string& what,
                                            const base::Deadline& deadline) const;
     /// Runs `act`, which changes files of records.

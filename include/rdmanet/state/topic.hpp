@@ -15,9 +15,6 @@ namespace rdmanet::state {
 /// The attachment has written a device-info file with this name, in any directory.
 [[nodiscard]] std::string device_info_topic(std::string_view file_name);
 
-/// The attachment has or claims addresses of this pool, in a store that asks a server for each one. `subnet`: as
-/// LeasePool::network() says it.
-[[nodiscard]] std::string pool_topic(std::string_view store, std::string_view space, std::string_view subnet);
 /// The attachment owes addresses to a store that the cluster shares.
 inline constexpr const char* kOwedAddressesTopic = "owes addresses";
 

@@ -2,7 +2,6 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cni/error.hpp>
 
 #include <linux/if.h>
 
@@ -28,11 +27,13 @@ void refuse_taken_addresses(const kernel::AddressProber& prober, const std::vect
                             const std::string& interface, const base::Deadline& deadline) {
     const auto holder = prober.find_holder(addresses, deadline);
     if (!holder) return;
-    throw cni::CniError(cni::ErrorCode::address_taken,
-                        fmt::format("address {} is in use in the network of interface {}: the host with MAC address {} "
-                                    "has it. Add it to \"exclude\" of the range, or remove it from that host. If that "
-                                    "host is a pod of another node, give each node a range of its own",
-                                    holder->address, base::quoted(interface), holder->mac));
+    throw AddressInUse(holder->address,
+                       fmt::format("address {} is in use in the network of interface {}: the host with MAC address {} "
+                                   "has it. Remove it from that host, or add it to \"exclude\" of the range; a retry "
+                                   "gets another address of the range meanwhile. If that host is a pod of another "
+                                   "node, the two nodes do not share the leases of the range: keep them in the cluster "
+                                   "on both, or give each node a range of its own",
+                                   holder->address, base::quoted(interface), holder->mac));
 }
 
 } // namespace rdmanet::attach

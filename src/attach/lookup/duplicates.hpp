@@ -3,11 +3,13 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/address_probe.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::attach {
@@ -19,7 +21,18 @@ namespace rdmanet::attach {
 /// what is sent. False if it still cannot send.
 [[nodiscard]] bool wait_for_carrier(kernel::Socket& route, unsigned ifindex, const base::Deadline& deadline);
 
-/// Throws CniError if another host has one of the addresses. The message has that host's MAC address.
+/// Another host has the address.
+class AddressInUse : public cni::CniError {
+public:
+    AddressInUse(const base::IpAddress& address, std::string message)
+        : CniError(cni::ErrorCode::address_taken, std::move(message)), address_(address) {}
+    [[nodiscard]] const base::IpAddress& address() const noexcept { return address_; }
+
+private:
+    base::IpAddress address_;
+};
+
+/// Throws AddressInUse if another host has one of the addresses. The message has that host's MAC address.
 void refuse_taken_addresses(const kernel::AddressProber& prober, const std::vector<base::IpAddress>& addresses,
                             const std::string& interface, const base::Deadline& deadline);
 

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 
@@ -40,10 +41,11 @@ void add_addresses_in(const std::string& path, NodeAddresses& all, const base::D
 
 } // namespace
 
-std::string NodeAddresses::why_in_use(const base::IpPrefix& addresses) const {
+std::string NodeAddresses::find_user(const base::IpPrefix& addresses, const std::vector<base::IpAddress>& known) const {
     for (const auto& [address, path] : in_use)
-        if (addresses.contains(address)) return fmt::format("network namespace {} has {}", path, address);
-    return doubt;
+        if (addresses.contains(address) && std::find(known.begin(), known.end(), address) == known.end())
+            return fmt::format("network namespace {} has {}", path, address);
+    return {};
 }
 
 NodeAddresses list_node_addresses(const base::Deadline& deadline) {

@@ -14,8 +14,9 @@ struct NodeAddresses {
     std::vector<std::pair<base::IpAddress, std::string>> in_use; // each with a path of its network namespace
     std::string doubt;                                           // why there may be more; empty: these are all
 
-    /// Why `addresses` may be in use; empty: nobody has one of them.
-    [[nodiscard]] std::string why_in_use(const base::IpPrefix& addresses) const;
+    /// Who has one of `addresses`, but for those in `known`; empty: nobody as far as can be seen.
+    [[nodiscard]] std::string find_user(const base::IpPrefix& addresses,
+                                        const std::vector<base::IpAddress>& known) const;
 };
 [[nodiscard]] NodeAddresses list_node_addresses(const base::Deadline& deadline);
 

@@ -1,28 +1,47 @@
 #include <rdmanet/cluster/blocks_store.hpp>
 
 #include "../tried.hpp"
-#include "left_alone.hpp"
 #include "node_blocks.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <map>
 #include <utility>
-#include <variant>
 
 namespace rdmanet::cluster {
 
+using ipam::Block;
+using ipam::BlockState;
 using ipam::Claim;
 using ipam::Exhausted;
 using ipam::Lease;
 using ipam::Owner;
 using ipam::OwnerKey;
 using ipam::StoreError;
+using ipam::Trust;
+
+namespace {
+
+constexpr std::chrono::seconds kFirstAnswer{1}; // of a confirmation that an ADD waits for
+constexpr std::chrono::seconds kWholeAnswer{10};
+constexpr std::int64_t kSilentFor = 10; // seconds in which nobody asks again
+/// A range that is full is looked at again after this time, then after twice as long. A look is three requests.
+constexpr std::int64_t kFullFor = 30;
+constexpr std::int64_t kLongestFullFor = 960;
+
+std::uint64_t hash_of(const Claim& claim) {
+    std::string usable;
+    for (const ipam::Interval& interval : claim.usable) usable += to_text(claim.family, interval) + " ";
+    return base::hash64(usable);
+}
+
+} // namespace
 
 class BlocksStore::Impl {
 public:
@@ -33,7 +52,7 @@ public:
         const http::Stopwatch watch;
         std::optional<base::FileLock> lock;
         for (;;) {
-            ipam::ReserveOutcome outcome = file_.reserve(owner, claims, deadline);
+            ipam::ReserveOutcome outcome = file_.reserve(owner, claims, trust_, deadline);
             const auto* none = std::get_if<Exhausted>(&outcome);
             if (none == nullptr) return outcome;
             if (const auto searched = searched_.find(none->claim); searched != searched_.end())
@@ -41,87 +60,62 @@ public:
             if (deadline.passed())
                 throw base::TimeoutError(fmt::format("waited for a block of addresses, for which other nodes compete{}",
                                                      tried_at(options_.api().server(), watch)));
-            if (!lock) { // perhaps another process of this node gets a block just now
-                const std::int64_t since = ipam::system_time().boot;
+            if (!lock) // perhaps another process of this node confirms its blocks, or gets one, just now
                 lock = lock_requests(deadline);
-                heard_ = silence_since(since, watch);
-            } else {
+            else if (trust_ == Trust::fresh && !has_confirmed_ && is_unconfirmed(claims[none->claim]))
+                confirm_soon(deadline);
+            else
                 search(claims, none->claim, deadline);
-            }
         }
     }
 
     void settle(std::chrono::seconds idle, const base::Deadline& deadline) {
-        const std::vector<ipam::BlockRange> ranges = file_.ranges(deadline);
-        // One for a request whose ADD was killed, or has not come to its lease yet: the lock tells which.
-        const auto may_be_abandoned = [&](const ipam::Block& block) {
-            return block.leases == 0 && std::any_of(ranges.begin(), ranges.end(), [&](const ipam::BlockRange& range) {
-                       return range.space == block.space && range.subnet == block.range &&
-                              range.is_on_request(block.prefix);
-                   });
-        };
-        // The first call of a boot that has time for it: an ADD does not look.
-        const auto is_of_this_cluster = [&](const ipam::BlockRange& range) {
-            return range.kubeconfig == options_.kubeconfig && range.node_name == options_.node_name;
-        };
-        const bool has_to_look = std::any_of(ranges.begin(), ranges.end(), is_of_this_cluster) &&
-                                 !file_.has_looked(options_.kubeconfig, options_.node_name, deadline);
-        const auto is_owed = [&](const ipam::Block& block) {
-            return block.state == ipam::BlockState::closed || block.state == ipam::BlockState::claiming ||
-                   NodeBlocks::is_due(block, file_.now()) || may_be_abandoned(block);
-        };
-        (void)file_.close_idle(idle, deadline);
-        const std::vector<ipam::Block> blocks = file_.blocks(deadline);
-        if (!has_to_look && std::none_of(blocks.begin(), blocks.end(), is_owed)) return;
+        if (file_.blocks().empty()) return;
+        bool has_something = false;
+        file_.change(deadline, [&](ipam::BlockRows& rows) { has_something = rows.close_idle(idle); });
+        const std::vector<Block> blocks = file_.blocks();
+        const bool has_closed = std::any_of(blocks.begin(), blocks.end(), [](const Block& block) {
+            return block.state == BlockState::closed && block.leases == 0;
+        });
+        if (!has_something && !has_closed) return;
         const base::FileLock lock = lock_requests(deadline);
         BlocksApi api(options_.api());
-        NodeBlocks node(api, file_, options_);
-        node.settle(deadline);
-        if (has_to_look) (void)node.look_for_earlier(deadline);
+        NodeBlocks(api, file_, options_).settle(deadline);
     }
 
-    bool tidy(const base::Deadline& deadline, const FindUse& find_use) try {
-        base::make_directories(options_.state_directory);
+    void confirm(const base::Deadline& deadline) {
         const base::FileLock lock = lock_requests(deadline);
         BlocksApi api(options_.api());
-        NodeBlocks node(api, file_, options_);
-        // A process that was killed may have left a block, which keeps a range, and no row of the file says so.
-        const std::vector<RangeObject> ranges = api.list_all_ranges(deadline);
-        const bool is_one_going =
-            std::any_of(ranges.begin(), ranges.end(), [](const RangeObject& range) { return range.is_going; });
-        const bool looks_again = is_one_going || (find_use && LeftAlone(options_).since());
-        bool has_looked = !looks_again && file_.has_looked(options_.kubeconfig, options_.node_name, deadline);
-        if (!has_looked) has_looked = node.look_for_earlier(deadline, find_use);
-        node.finish_removals(ranges, deadline);
-        return has_looked;
-    } catch (const MissingKind&) { // nobody can have blocks
-        return true;
-    } catch (const MissingRight&) { // by this kubeconfig, this node has none
-        if (!file_.ranges(deadline).empty()) throw;
-        return true;
+        NodeBlocks blocks(api, file_, options_);
+        if (!file_.ranges().empty() || !file_.list_all().empty()) blocks.confirm(deadline, deadline);
+        blocks.look_for_unknown(deadline);
+        if (!file_.blocks().empty())
+            file_.change(deadline, [](ipam::BlockRows& rows) { (void)rows.close_idle(kIdleBlock); });
+        blocks.settle(deadline);
+        silence().forget();
     }
 
     std::vector<ipam::Regained> regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
         const base::FileLock lock = lock_requests(deadline);
         BlocksApi api(options_.api());
-        NodeBlocks blocks(api, file_, options_);
-        std::vector<ipam::Regained> all;
-        for (const Lease& lease : leases) {
-            ipam::Regained regained = blocks.regain_block_of(lease, deadline);
-            if (regained.refused.empty()) {
-                ipam::Regained in_file = file_.regain({lease}, deadline).front();
-                regained.made.insert(regained.made.end(), in_file.made.begin(), in_file.made.end());
-                regained.refused = std::move(in_file.refused);
-            }
-            all.push_back(std::move(regained));
-        }
+        const std::vector<Block> before = file_.blocks();
+        NodeBlocks(api, file_, options_).confirm(deadline, deadline);
+        std::vector<ipam::Regained> all = file_.regain(leases, deadline);
+        for (ipam::Regained& each : all) explain(each, before);
         return all;
+    }
+
+    [[nodiscard]] bool has_free(const Claim& claim) {
+        if (file_.has_free(claim)) return true;
+        const auto full = find_full(claim);
+        return !full || file_.now().boot >= full->until;
     }
 
     [[nodiscard]] ipam::BlockFile& file() { return file_; }
 
 private:
     [[nodiscard]] base::FileLock lock_requests(const base::Deadline& deadline) const {
+        base::make_directories(options_.state_directory);
         const http::Stopwatch watch;
         try {
             return {fmt::format("{}/blocks.lock", options_.state_directory), 0, "the blocks of this node", deadline};
@@ -131,26 +125,45 @@ private:
         }
     }
 
-    /// Of the API server, as a call of this node has found it: when, in seconds of the boot, and the error.
+    /// When the API server did not answer a call of this node, in seconds of the boot.
     [[nodiscard]] base::BootMemory silence() const {
         return {options_.state_directory, options_.boot_id, "blocks-silent", options_.kubeconfig};
     }
-
-    /// What the calls before this one, which it has waited for, have found. It would wait as long for the same server.
-    [[nodiscard]] std::optional<StoreError> silence_since(std::int64_t since, const http::Stopwatch& watch) const {
+    [[nodiscard]] bool is_silent() const {
         const auto noted = silence().find();
-        if (!noted) return std::nullopt;
-        const std::size_t space = std::min(noted->find(' '), noted->size());
-        const auto when = base::parse_integer<std::int64_t>(noted->substr(0, space));
-        if (!when || *when <= since) return std::nullopt;
-        return StoreError(StoreError::Kind::unreachable,
-                          fmt::format("{}, as another call of this node has found; this one has waited for it for {}",
-                                      noted->substr(std::min(space + 1, noted->size())), watch.text()));
+        const auto since = noted ? base::parse_integer<std::int64_t>(*noted) : std::nullopt;
+        const std::int64_t now = file_.now().boot;
+        return since && *since <= now && now - *since < kSilentFor;
     }
 
-    void note_silence(const StoreError& error, std::int64_t begun) const {
-        const std::int64_t now = ipam::system_time().boot;
-        if (error.unreachable() && now - begun > 1) silence().note(fmt::format("{} {}", now, error.what()));
+    /// Whether a confirmation may give this call what it wants.
+    [[nodiscard]] bool is_unconfirmed(const Claim& claim) const {
+        const std::vector<Block> blocks = file_.blocks();
+        const std::int64_t oldest = file_.now().boot - ipam::kFreshFor.count();
+        const bool may_give = std::any_of(blocks.begin(), blocks.end(), [&](const Block& block) {
+            const unsigned bits = base::address_bits(block.prefix.family()) - block.prefix.length();
+            return block.state == BlockState::open && block.space == claim.space &&
+                   (bits >= 64 || block.leases < std::uint64_t{1} << bits) &&
+                   (!block.confirmed || *block.confirmed < oldest);
+        });
+        return may_give || (blocks.empty() && !file_.list_all().empty());
+    }
+
+    /// If nobody answers, what was confirmed earlier is trusted, as long as the range allows it.
+    void confirm_soon(const base::Deadline& deadline) {
+        has_confirmed_ = true;
+        if (is_silent()) {
+            trust_ = Trust::lasting;
+            return;
+        }
+        try {
+            BlocksApi api(options_.api());
+            NodeBlocks(api, file_, options_).confirm(deadline.at_most(kFirstAnswer), deadline.at_most(kWholeAnswer));
+            silence().forget();
+        } catch (const StoreError& error) {
+            if (error.unreachable()) silence().note(fmt::format("{}", file_.now().boot));
+            trust_ = Trust::lasting;
+        }
     }
 
     /// An address that the configuration sets is in a range of the same network if one has it.
@@ -169,24 +182,64 @@ private:
     }
 
     void search(const std::vector<Claim>& claims, std::size_t at, const base::Deadline& deadline) {
-        // A full range is asked for at every ADD of every node, and each answer has all its blocks.
-        if (!claims[at].wanted && file_.is_full(claims[at], ipam::kFullForAdd, deadline)) {
-            searched_[at] = Exhausted{.claim = at, .detail = "; a moment ago other nodes had all other blocks of it"};
+        const Claim claim = in_its_range(claims, at);
+        const auto full = claim.wanted ? std::nullopt : find_full(claim);
+        if (full && file_.now().boot < full->until) {
+            searched_[at] = Exhausted{.claim = at, .detail = full->detail};
             return;
         }
-        const std::int64_t begun = ipam::system_time().boot;
+        if (is_silent()) {
+            const StoreError refusal(
+                StoreError::Kind::unreachable,
+                fmt::format("lease store: {} did not answer a moment ago, and this node has no address left in blocks "
+                            "that were confirmed lately",
+                            options_.api().server()));
+            searched_[at] = Exhausted{.claim = at, .detail = {}, .refusal = refusal};
+            return;
+        }
         try {
-            if (heard_) throw StoreError(*heard_);
             BlocksApi api(options_.api());
-            NodeBlocks::Search search = NodeBlocks(api, file_, options_).acquire(in_its_range(claims, at), deadline);
-            silence().forget(); // whoever waits for this call need not take it for silent
-            if (!search.found) file_.set_full(claims[at], deadline);
-            if (!search.found) searched_[at] = Exhausted{.claim = at, .detail = std::move(search.detail)};
+            NodeBlocks::Search search = NodeBlocks(api, file_, options_).acquire(claim, full.has_value(), deadline);
+            silence().forget();
+            if (search.found) {
+                if (full) memory_of_full(claim).forget();
+                trust_ = Trust::fresh;
+                return;
+            }
+            if (!claim.wanted) note_full(claim, full, search.detail);
+            searched_[at] = Exhausted{.claim = at, .detail = std::move(search.detail)};
+        } catch (const RangeMoved&) {
+            throw;
         } catch (const StoreError& error) {
-            if (!heard_) note_silence(error, begun);
+            if (error.unreachable()) silence().note(fmt::format("{}", file_.now().boot));
             // The node may still have addresses: those of dead pods, and those that rest.
             searched_[at] = Exhausted{.claim = at, .detail = {}, .refusal = error};
         }
+    }
+
+    /// Until when nobody asks for a block again for such a claim, for how long that is, and why.
+    struct Full {
+        std::int64_t until = 0;
+        std::int64_t lasts = 0;
+        std::string detail{};
+    };
+    [[nodiscard]] base::BootMemory memory_of_full(const Claim& claim) const {
+        return {options_.state_directory, options_.boot_id, "blocks-full",
+                fmt::format("{}\n{}\n{:x}", options_.kubeconfig, claim.space, hash_of(claim))};
+    }
+    [[nodiscard]] std::optional<Full> find_full(const Claim& claim) const {
+        const std::string noted = memory_of_full(claim).find().value_or("");
+        const auto first = noted.find(' ');
+        const auto second = noted.find(' ', first + 1);
+        if (first == std::string::npos || second == std::string::npos) return std::nullopt;
+        const auto until = base::parse_integer<std::int64_t>(noted.substr(0, first));
+        const auto lasts = base::parse_integer<std::int64_t>(noted.substr(first + 1, second - first - 1));
+        if (!until || !lasts) return std::nullopt;
+        return Full{.until = *until, .lasts = *lasts, .detail = noted.substr(second + 1)};
+    }
+    void note_full(const Claim& claim, const std::optional<Full>& before, const std::string& detail) const {
+        const std::int64_t lasts = before ? std::min(2 * before->lasts, kLongestFullFor) : kFullFor;
+        memory_of_full(claim).note(fmt::format("{} {} {}", file_.now().boot + lasts, lasts, detail));
     }
 
     static ipam::ReserveOutcome found_none(const std::vector<Claim>& claims, const Exhausted& none) {
@@ -194,10 +247,40 @@ private:
         return none;
     }
 
+    /// What the confirmation has done, and why it has not.
+    void explain(ipam::Regained& regained, const std::vector<Block>& before) const {
+        const auto has_it = [&](const Block& block) {
+            return block.space == regained.lease.space && block.prefix.contains(regained.lease.address.address());
+        };
+        const std::vector<Block> blocks = file_.blocks();
+        const auto block = std::find_if(blocks.begin(), blocks.end(), has_it);
+        if (block == blocks.end()) {
+            regained.refused = fmt::format("the cluster has no AddressRange with {}: delete the pod, so that it gets "
+                                           "another address",
+                                           regained.lease.address.address());
+            return;
+        }
+        const std::string name = object_name(block->space, block->prefix);
+        if (block->state == BlockState::lost)
+            regained.refused =
+                block->holder.empty()
+                    ? fmt::format("AddressBlock {} cannot be created again: delete the pod, so that it gets another "
+                                  "address",
+                                  name)
+                    : fmt::format("AddressBlock {} belongs to node {} by now: delete the pod, so that it gets another "
+                                  "address",
+                                  name, base::quoted(block->holder));
+        if (!regained.refused.empty()) return;
+        const auto known = std::find_if(before.begin(), before.end(), has_it);
+        const bool was_whole = known != before.end() && known->state == BlockState::open && known->uid == block->uid;
+        if (!was_whole) regained.made.insert(regained.made.begin(), fmt::format("AddressBlock {}", name));
+    }
+
     std::shared_ptr<ipam::BlockFile> its_file_;
     ipam::BlockFile& file_;
     Options options_;
-    std::optional<StoreError> heard_;           // of the server, by calls that this one has waited for
+    Trust trust_ = Trust::fresh;
+    bool has_confirmed_ = false;
     std::map<std::size_t, Exhausted> searched_; // by claim: one search of the cluster is enough for one ADD
 };
 
@@ -211,7 +294,7 @@ ipam::ReserveOutcome BlocksStore::reserve(const Owner& owner, const std::vector<
 }
 
 std::vector<Lease> BlocksStore::release(const OwnerKey& key, const base::Deadline& deadline) {
-    return impl_->file().release(key, deadline);
+    return impl_->file().withdraw(key, {}, deadline);
 }
 
 std::vector<Lease> BlocksStore::withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
@@ -228,45 +311,45 @@ std::vector<Lease> BlocksStore::adopt(const std::vector<Lease>& leases, const Ow
     return impl_->file().adopt(leases, heir, deadline);
 }
 
-std::vector<ipam::Regained> BlocksStore::regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
-    return impl_->regain(leases, deadline);
+std::vector<Lease> BlocksStore::find(const OwnerKey& key, const base::Deadline& /*deadline*/) {
+    return impl_->file().find(key);
 }
 
-std::vector<Lease> BlocksStore::find(const OwnerKey& key, const base::Deadline& deadline) {
-    return impl_->file().find(key, deadline);
-}
-
-std::vector<Lease> BlocksStore::find_predecessors(const Owner& owner, const base::Deadline& deadline) {
-    return impl_->file().find_predecessors(owner, deadline);
+std::vector<Lease> BlocksStore::find_predecessors(const Owner& owner, const base::Deadline& /*deadline*/) {
+    return impl_->file().find_predecessors(owner);
 }
 
 std::vector<Lease> BlocksStore::list(const Claim& claim, const std::optional<base::IpAddress>& after, std::size_t most,
-                                     const base::Deadline& deadline) {
-    return impl_->file().list(claim, after, most, deadline);
+                                     const base::Deadline& /*deadline*/) {
+    return impl_->file().list(claim, after, most);
 }
 
-std::vector<Lease> BlocksStore::list_all(const base::Deadline& deadline) {
-    return impl_->file().list_all(deadline);
+std::vector<Lease> BlocksStore::list_all(const base::Deadline& /*deadline*/) {
+    return impl_->file().list_all();
 }
 
-bool BlocksStore::has_free(const Claim& claim, const base::Deadline& deadline) {
-    return impl_->file().has_free(claim, deadline) || !impl_->file().is_full(claim, ipam::kFullFor, deadline);
+bool BlocksStore::has_free(const Claim& claim, const base::Deadline& /*deadline*/) {
+    return impl_->has_free(claim);
 }
 
-ipam::Usage BlocksStore::usage(const Claim& claim, const base::Deadline& deadline) {
-    return impl_->file().usage(claim, deadline);
+ipam::Usage BlocksStore::usage(const Claim& claim, const base::Deadline& /*deadline*/) {
+    return impl_->file().usage(claim);
 }
 
-std::vector<ipam::Rival> BlocksStore::find_rivals(const base::Deadline& deadline) {
-    return impl_->file().find_rivals(deadline);
+std::vector<ipam::Rival> BlocksStore::find_rivals(const base::Deadline& /*deadline*/) {
+    return impl_->file().find_rivals();
+}
+
+std::vector<ipam::Regained> BlocksStore::regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+    return impl_->regain(leases, deadline);
 }
 
 void BlocksStore::settle(std::chrono::seconds idle, const base::Deadline& deadline) {
     impl_->settle(idle, deadline);
 }
 
-bool BlocksStore::tidy(const base::Deadline& deadline, const FindUse& find_use) {
-    return impl_->tidy(deadline, find_use);
+void BlocksStore::confirm(const base::Deadline& deadline) {
+    impl_->confirm(deadline);
 }
 
 } // namespace rdmanet::cluster

@@ -1,7 +1,10 @@
 // How blocks go back to the cluster.
 #include "node_blocks.hpp"
 
-#include <algorithm>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <chrono>
 #include <exception>
 
 namespace rdmanet::cluster {
@@ -11,94 +14,83 @@ using ipam::Block;
 using ipam::BlockState;
 using ipam::StoreError;
 
+constexpr std::size_t kMostBlocksNamed = 5;
+/// After how long a request of unknown outcome is looked at again: by then no server works on it any more.
+constexpr std::chrono::seconds kSettled{60};
+
 } // namespace
 
-/// Two writes, both conditional: the block says that nothing is given from it any more, then it goes. In between any
-/// node may take it.
-void NodeBlocks::give_back(const Block& closed, const Deadline& deadline) {
-    BlockObject object = object_of(closed);
-    object.is_released = true;
-    std::string version = closed.version;
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        if (version.empty() || attempt != 0) {
-            const auto found = api_.find_block(object.name(), deadline);
-            if (!found || !is_ours(*found, deadline)) return file_.remove(closed, deadline);
-            version = found->version;
-        }
-        const WriteOutcome written = api_.write(object, version, BlocksApi::Finalizer::gone, deadline);
-        if (written.done == WriteOutcome::Done::unknown) not_known("release", object.name(), written.trouble);
-        if (written.done == WriteOutcome::Done::no) continue;
-        // One that somebody has deleted went with its finalizer.
-        if (written.is_going) return file_.remove(closed, deadline);
-        Block released = closed;
-        released.version = written.version;
-        file_.set_written(released, deadline);
-        object.uid = written.uid;
-        return remove_released(released, object, deadline);
-    }
-}
-
-void NodeBlocks::remove_released(const Block& released, const BlockObject& object, const Deadline& deadline) {
-    const WriteOutcome removed = api_.remove(object, released.version, deadline);
-    if (removed.done == WriteOutcome::Done::unknown) not_known("removal", object.name(), removed.trouble);
-    if (removed.done == WriteOutcome::Done::no) {
-        const auto found = api_.find_block(object.name(), deadline);
-        if (found && is_ours(*found, deadline)) return; // the next call tries again, with its version by then
-    }
-    file_.remove(released, deadline);
-}
-
 void NodeBlocks::settle(const Deadline& deadline) {
-    (void)file_id(deadline);
-    for (const BlockRange& range : file_.ranges(deadline)) (void)follow_kubeconfig(range, deadline);
     // What the cluster refuses for one block does not keep the others.
     std::exception_ptr first_failure;
-    const auto for_each_block = [&](const auto& act) {
-        for (const Block& block : file_.blocks(deadline)) {
-            if (!is_of_this_cluster(block, deadline)) continue;
-            try {
-                act(block);
-            } catch (const RangeChanged&) { // what is closed by now goes below
-            } catch (const StoreError& error) {
-                if (error.unreachable()) throw; // the others would wait for the same server
-                if (!first_failure) first_failure = std::current_exception();
-            }
+    for (const Block& block : file_.blocks()) {
+        const auto range = range_of(block);
+        if (!range || !is_of_this_cluster(*range)) continue;
+        const std::int64_t waited = file_.now().boot - block.since;
+        const bool is_abandoned =
+            block.state == BlockState::closed && block.leases == 0 && (waited < 0 || waited >= kSettled.count());
+        if (block.state != BlockState::going && !is_abandoned) continue;
+        try {
+            give_back(block, deadline);
+        } catch (const StoreError& error) {
+            if (error.temporary()) throw; // the others would wait for the same server
+            if (!first_failure) first_failure = std::current_exception();
         }
-    };
-    for_each_block([&](const Block& block) {
-        if (block.state == BlockState::claiming) (void)find_out(block, deadline);
-    });
-    file_.close_abandoned(deadline);
-    for_each_block([&](const Block& block) {
-        if (block.state == BlockState::closed) give_back(block, deadline);
-    });
-    for_each_block([&](const Block& block) {
-        if (is_due(block, file_.now())) (void)regain_lost(block, deadline);
-    });
+    }
     if (first_failure) std::rethrow_exception(first_failure);
 }
 
-/// A node keeps an empty block for good. Of a range that nobody shall use any more it does not.
-void NodeBlocks::close_removed_ranges(const Deadline& deadline) {
-    const std::vector<Block> blocks = file_.blocks(deadline);
-    for (const BlockRange& range : file_.ranges(deadline)) {
-        const auto is_empty = [&](const Block& block) {
-            return block.space == range.space && block.range == range.subnet && block.leases == 0;
-        };
-        if (range.kubeconfig != options_.kubeconfig || std::none_of(blocks.begin(), blocks.end(), is_empty)) continue;
-        const auto recorded = api_.find_range(object_name(range.space, range.subnet), deadline);
-        if (!recorded || !is_as_known(*recorded, deadline)) file_.close_empty(range, deadline);
+void NodeBlocks::give_back(const Block& going, const Deadline& deadline) {
+    const std::string name = object_name(going.space, going.prefix);
+    std::string uid = going.uid;
+    std::string version = going.version;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        if (version.empty() || attempt != 0) {
+            const auto found = api_.find_block(name, deadline);
+            if (!found || !is_ours(*found)) return forget(going, deadline);
+            if (!why_not_open(going).empty()) return; // a network namespace still has one of its addresses
+            uid = found->uid;
+            version = found->version;
+        }
+        const WriteOutcome removed = api_.remove(name, uid, version, deadline);
+        if (removed.done == WriteOutcome::Done::unknown) not_known("removal", going, removed);
+        if (removed.done == WriteOutcome::Done::yes) return forget(going, deadline);
     }
 }
 
-void NodeBlocks::finish_removals(const std::vector<RangeObject>& ranges, const Deadline& deadline) {
-    if (!file_.ranges(deadline).empty()) {
-        close_removed_ranges(deadline);
-        settle(deadline);
+void NodeBlocks::look_for_unknown(const Deadline& deadline) {
+    know_this_node(deadline);
+    const std::vector<Block> known = file_.blocks();
+    std::vector<std::string> left_alone;
+    for (const BlockObject& listed : api_.recall_blocks_of(options_.node_name, deadline)) {
+        const bool is_known = std::any_of(known.begin(), known.end(), [&](const Block& block) {
+            return block.space == listed.space && block.prefix == listed.block;
+        });
+        if (is_known || !is_ours(listed)) continue;
+        const auto object = api_.find_block(listed.name, deadline); // the list may be out of date
+        if (!object || !is_ours(*object)) continue;
+        std::string why = options_.find_use ? options_.find_use(object->block, {}) : std::string();
+        if (why.empty() && options_.find_doubt) why = options_.find_doubt();
+        if (why.empty()) {
+            (void)api_.remove(object->name, object->uid, object->version, deadline);
+            continue;
+        }
+        left_alone.push_back(fmt::format("{} ({})", object->name, why));
+        BlockObject own = *object; // so that reconcile does not take it for one of a node that is gone
+        own.node = {.name = options_.node_name,
+                    .uid = node_uid_,
+                    .machine_id = options_.machine_id,
+                    .boot_id = options_.boot_id};
+        own.gone.reset();
+        if (!(own.node == object->node) || object->gone) (void)api_.write(own, object->version, deadline);
     }
-    for (const RangeObject& range : ranges)
-        // A node that gets a block from now on sees that the range is going, and gives it back.
-        if (range.is_going && !api_.has_blocks(range, deadline)) (void)api_.let_go(range, deadline);
+    if (left_alone.empty()) return;
+    const std::size_t named = std::min(left_alone.size(), kMostBlocksNamed);
+    warn(fmt::format("{} of this node that its state directory does not know are left alone until nothing on the node "
+                     "has one of their addresses: {}{}",
+                     base::counted(left_alone.size(), "block", "blocks"),
+                     base::join({left_alone.begin(), left_alone.begin() + static_cast<std::ptrdiff_t>(named)}),
+                     named < left_alone.size() ? " and others" : ""));
 }
 
 } // namespace rdmanet::cluster

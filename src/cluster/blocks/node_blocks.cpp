@@ -10,17 +10,12 @@
 namespace rdmanet::cluster {
 namespace {
 
-using base::IpPrefix;
-using ipam::Block;
 using ipam::BlockState;
-using ipam::Interval;
 using ipam::StoreError;
 
-Interval interval_of(const IpPrefix& block) {
-    return {block.network().value(), block.last().value()};
-}
+} // namespace
 
-std::string time_text() {
+std::string NodeBlocks::time_text() {
     const std::time_t now = std::time(nullptr);
     std::tm utc{};
     char text[32] = "";
@@ -29,135 +24,86 @@ std::string time_text() {
     return text;
 }
 
-} // namespace
-
-bool is_useful(const IpPrefix& block, const std::vector<Interval>& usable) {
-    const Interval its = interval_of(block);
-    return std::any_of(usable.begin(), usable.end(), [&](const Interval& interval) {
-        return interval.first <= its.last && its.first <= interval.last;
-    });
-}
-
-void not_known(std::string_view what, const std::string& name, std::string_view trouble) {
+void NodeBlocks::not_known(std::string_view what, const Block& block, const WriteOutcome& written) {
     throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: no answer says whether the {} of AddressBlock {} was done{}", what, name,
-                                 what_is_known(trouble)));
+                     fmt::format("lease store: no answer says whether the {} of AddressBlock {} was done{}", what,
+                                 object_name(block.space, block.prefix), what_is_known(written.trouble)));
 }
 
-const std::string& NodeBlocks::file_id(const Deadline& deadline) {
-    if (file_id_.empty()) file_id_ = file_.id(deadline);
-    return file_id_;
+void NodeBlocks::warn(const std::string& text) const {
+    if (options_.warn) options_.warn(text);
 }
 
-bool NodeBlocks::is_ours(const BlockObject& object, const Deadline& deadline) {
-    return object.lease_file == file_id(deadline);
+bool NodeBlocks::is_of_this_cluster(const BlockRange& range) const {
+    return range.kubeconfig == options_.kubeconfig;
 }
 
-/// What this node writes into the cluster for a block of its own.
-BlockObject NodeBlocks::object_of(const Block& block) const {
-    return {.space = block.space,
-            .range = block.range,
-            .block = block.prefix,
-            .node = {.name = options_.node_name,
-                     .uid = node_uid_.empty() ? block.node_uid : node_uid_,
-                     .machine_id = options_.machine_id,
-                     .boot_id = options_.boot_id},
-            .lease_file = file_id_,
-            .in_use = block.leases,
-            .in_use_at = time_text()};
-}
-
-Block NodeBlocks::block_of(const BlockObject& object, BlockState state) const {
-    return {.space = object.space,
-            .prefix = object.block,
-            .range = object.range,
-            .state = state,
-            .version = object.version,
-            .node_uid = object.node.uid,
-            .boot_id = object.node.boot_id};
-}
-
-bool NodeBlocks::is_in_use(const Block& block) const {
-    return block.state == BlockState::open && block.boot_id == options_.boot_id;
-}
-
-std::optional<Block> NodeBlocks::find_known(const std::string& space, const IpPrefix& prefix,
-                                            const Deadline& deadline) {
-    for (Block& block : file_.blocks(deadline))
-        if (block.space == space && block.prefix == prefix) return std::move(block);
+std::optional<ipam::BlockRange> NodeBlocks::range_of(const Block& block) {
+    for (BlockRange& range : file_.ranges())
+        if (range.uid == block.range_uid) return std::move(range);
     return std::nullopt;
 }
 
-bool NodeBlocks::is_due(const Block& block, const ipam::Time& now) {
-    const std::int64_t waited = now.boot - block.since;
-    return block.state == BlockState::lost && (waited < 0 || waited >= kSettled.count());
+/// What this node writes into the cluster for a block of its own.
+BlockObject NodeBlocks::object_of(const Block& block, const BlockRange& range) const {
+    return {.space = block.space,
+            .range = range.subnet,
+            .range_uid = range.uid,
+            .block = block.prefix,
+            .node = {.name = options_.node_name,
+                     .uid = node_uid_,
+                     .machine_id = options_.machine_id,
+                     .boot_id = options_.boot_id},
+            .gone_after = range.gone_after,
+            .in_use = std::max<std::uint64_t>(block.leases, 1), // it is for an address that is wanted now
+            .in_use_at = time_text()};
 }
 
-NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, const Deadline& deadline) {
-    (void)file_id(deadline);
-    const BlockRange range = range_of(claim, deadline);
-    try {
-        return acquire_of(range, claim, deadline);
-    } catch (const RangeChanged&) { // the block went back
-        file_.forget_range(range, deadline);
-    }
-    return acquire_of(record_range(claim, deadline), claim, deadline);
+bool NodeBlocks::is_ours(const BlockObject& object) const {
+    const NodeMark self{.name = options_.node_name, .uid = node_uid_, .machine_id = options_.machine_id, .boot_id = {}};
+    return is_same_machine(object.node, self);
 }
 
-NodeBlocks::Search NodeBlocks::acquire_of(const BlockRange& range, const ipam::Claim& claim, const Deadline& deadline) {
-    const ipam::BlockCut cut(range.subnet, range.block_size, range.requestable);
-    const auto is_of_range = [&](const Block& block) {
-        return block.space == range.space && block.range == range.subnet;
-    };
-    bool has_found = false;
-    for (const Block& block : file_.blocks(deadline)) {
-        if (!is_of_range(block)) continue;
-        if (block.state == BlockState::claiming && find_out(block, deadline)) has_found = true;
-        if (block.state == BlockState::lost && regain_lost(block, deadline)) has_found = true;
-    }
-    if (has_found) return {.found = true};
-    if (claim.wanted) return acquire_block(range, cut.block_of(*claim.wanted), *claim.wanted, deadline);
-    const std::vector<Interval> usable = cut.without_requestable(claim.usable);
-    for (const Block& block : file_.blocks(deadline)) {
-        const bool is_settled = block.state == BlockState::claiming || block.state == BlockState::lost;
-        if (!is_of_range(block) || is_in_use(block) || is_settled) continue;
-        if (is_useful(block.prefix, usable) && reopen(block, deadline)) return {.found = true};
-    }
-    if (claim_new(range, cut, claim, deadline)) return {.found = true};
-    return search_among_others(range, cut, claim, deadline);
+/// What a DEL has closed in the meantime stays closed, and a file that was made new in the meantime does not get the
+/// row: it may lack the leases in the block.
+void NodeBlocks::put(const Block& block, const Deadline& deadline) {
+    file_.change(deadline, [&](Rows& rows) {
+        const auto now = rows.find(block.space, block.prefix);
+        if (!now || (now->state == BlockState::going && block.state == BlockState::open)) return;
+        rows.put(block);
+    });
 }
 
-/// A block of one is another pod's, or was and has not gone back yet.
-void NodeBlocks::refuse_requested(const BlockRange& range, const BlockObject& holder, const base::IpAddress& wanted) {
-    const std::string has =
-        fmt::format("requested address {} is in block {} of node {}", wanted, holder.block, holder.node.name);
-    if (range.is_on_request(holder.block))
-        throw ipam::RequestedAddressTaken(
-            fmt::format("{}: if no pod there has it, run `rdmanet gc` on that node, which gives it back", has));
-    throw ipam::RequestedAddressTaken(
-        fmt::format("{}: request an address of {}", has,
-                    range.requestable
-                        ? fmt::format("the requestable part, {}", *range.requestable)
-                        : std::string("another block, or set \"requestable\" for the range before it is first used")));
+void NodeBlocks::forget(const Block& block, const Deadline& deadline) {
+    file_.change(deadline, [&](Rows& rows) {
+        rows.remove(block);
+        if (const auto* range = rows.find_range(block.range_uid); range != nullptr && range->is_gone)
+            rows.forget_range(block.range_uid);
+    });
 }
 
-NodeBlocks::Search NodeBlocks::acquire_block(const BlockRange& range, const IpPrefix& block,
-                                             const base::IpAddress& wanted, const Deadline& deadline) {
-    for (const Block& known : file_.blocks(deadline)) {
-        if (known.space != range.space || known.prefix != block) continue;
-        if (known.state == BlockState::claiming) not_known("creation", object_name(range.space, block));
-        if (known.state != BlockState::lost && reopen(known, deadline)) return {.found = true};
-    }
-    (void)learn_node_uid(deadline);
-    if (try_to_create(range, block, deadline)) return {.found = true};
-    auto object = api_.find_block(object_name(range.space, block), deadline);
-    if (!object)
-        throw StoreError(
-            StoreError::Kind::temporary,
-            fmt::format("lease store: AddressBlock {} came and went: try again", object_name(range.space, block)));
-    if (object->is_released || is_ours(*object, deadline) || may_go_on_with(*object, deadline))
-        if (take(block_of(*object, BlockState::earlier), *object, deadline)) return {.found = true};
-    refuse_requested(range, *object, wanted);
+/// The block is this node's by `written`. It stays closed while a network namespace has an address of it that no lease
+/// of this file explains.
+void NodeBlocks::open(Block block, const WriteOutcome& written, std::int64_t confirmed, const Deadline& deadline) {
+    block.version = written.version;
+    block.node_uid = node_uid_;
+    block.boot_id = options_.boot_id;
+    if (!written.uid.empty()) block.uid = written.uid;
+    const bool was_open = block.state == BlockState::open;
+    const std::string why = was_open ? std::string() : why_not_open(block);
+    block.state = why.empty() ? BlockState::open : BlockState::closed;
+    block.confirmed = why.empty() ? std::optional(confirmed) : std::nullopt;
+    if (!was_open) block.since = file_.now().boot;
+    if (!why.empty()) warn(fmt::format("block {} is this node's, and nothing is given from it: {}", block.prefix, why));
+    put(block, deadline);
+}
+
+std::string NodeBlocks::why_not_open(const Block& block) const {
+    if (!options_.find_use) return {};
+    std::vector<base::IpAddress> known;
+    for (const ipam::Lease& lease : file_.list_all())
+        if (lease.space == block.space) known.push_back(lease.address.address());
+    return options_.find_use(block.prefix, known);
 }
 
 } // namespace rdmanet::cluster

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <ctime>
-#include <limits>
 
 namespace rdmanet::cluster {
 namespace {
@@ -17,11 +16,10 @@ namespace {
 using base::IpPrefix;
 
 constexpr const char* kNodeLabel = "rdmanet.cni/node";
-constexpr const char* kRangeLabel = "rdmanet.cni/range";
-constexpr const char* kSpaceLabel = "rdmanet.cni/space";
-constexpr const char* kMissingSince = "rdmanet.cni/node-missing-since";
-constexpr const char* kRecordedBy = "rdmanet.cni/recorded-by";
+constexpr const char* kRangeLabel = "rdmanet.cni/range-uid";
+constexpr const char* kGone = "rdmanet.cni/node-gone";
 constexpr std::size_t kLongestLabel = 63; // apimachinery, validation.LabelValueMaxLength
+constexpr std::string_view kOutOfService = "node.kubernetes.io/out-of-service";
 
 std::string name_of(const IpPrefix& prefix) {
     if (prefix.address().is_v4()) return fmt::format("{}-{}", prefix.address(), prefix.length());
@@ -31,20 +29,13 @@ std::string name_of(const IpPrefix& prefix) {
     return fmt::format("{}{}", text, prefix.length());
 }
 
-/// A space is `network_name`, with '@' and the range behind where addresses are unique within a range only.
 std::string prefix_of(const std::string& space) {
-    const auto at = space.find('@');
-    const std::string network = space.substr(0, at);
-    if (at == std::string::npos) return network.empty() ? "" : fmt::format("{}-", network);
-    const auto range = IpPrefix::parse(space.substr(at + 1));
-    // Two dashes are never at the end of a network's name.
-    return fmt::format("{}{}--", network.empty() ? "" : fmt::format("{}--", network),
-                       range ? name_of(*range) : label_value(space));
+    return space.empty() ? "" : fmt::format("{}-", space);
 }
 
-IpPrefix block_prefix_in(const json::Reader& at) {
+IpPrefix prefix_in(const json::Reader& at) {
     const auto prefix = IpPrefix::parse(at.string());
-    if (!prefix || prefix->has_host_bits()) throw at.unexpected("the first address of a block, with its length");
+    if (!prefix || prefix->has_host_bits()) throw at.unexpected("a first address, with its length");
     return *prefix;
 }
 
@@ -53,36 +44,58 @@ std::string text_in(const json::Reader& object, std::string_view key) {
     return member ? member->string() : std::string();
 }
 
-bool flag_in(const json::Reader& object, std::string_view key) {
+/// "1h30m", as Kubernetes writes durations.
+std::chrono::seconds duration_in(const json::Reader& at) {
+    const std::string text = at.string();
+    std::string_view rest = text;
+    std::int64_t seconds = 0;
+    while (!rest.empty()) {
+        const auto end = rest.find_first_not_of("0123456789");
+        const auto number = base::parse_integer<std::int64_t>(rest.substr(0, std::min(end, rest.size())));
+        if (!number || *number > 1'000'000 || end == std::string_view::npos) break;
+        const std::int64_t unit = rest[end] == 'h' ? 3600 : rest[end] == 'm' ? 60 : rest[end] == 's' ? 1 : 0;
+        if (unit == 0) break;
+        seconds += *number * unit;
+        rest.remove_prefix(end + 1);
+    }
+    if (!rest.empty() || seconds < kLeastGoneAfter.count()) throw at.unexpected("a time of at least \"10m\"");
+    return std::chrono::seconds(seconds);
+}
+
+unsigned block_size_in(const json::Reader& spec) {
+    const auto member = spec.find("blockSize");
+    if (!member) return ipam::kDefaultBlockSize;
+    const auto size = static_cast<unsigned>(member->integer(1, ipam::kMostBlockSize));
+    if (!std::has_single_bit(size)) throw member->unexpected("a power of two");
+    return size;
+}
+
+std::optional<IpPrefix> requestable_in(const json::Reader& spec, const IpPrefix& range) {
+    const auto member = spec.find("requestable");
+    if (!member) return std::nullopt;
+    const IpPrefix part = prefix_in(*member);
+    if (!range.contains(part.address()) || !range.contains(part.last()))
+        throw member->unexpected("a part of the range");
+    return part;
+}
+
+/// Seconds as "3600s".
+std::string duration_text(std::chrono::seconds duration) {
+    return fmt::format("{}s", duration.count());
+}
+
+std::optional<std::uint64_t> count_in(const json::Reader& object, std::string_view key) {
     const auto member = object.find(key);
-    return member && member->boolean();
+    return member ? std::optional(static_cast<std::uint64_t>(member->integer(0, INT64_MAX))) : std::nullopt;
 }
 
-/// "store": "FROM>TO", or addresses that the range's store leaves out because others have them.
-std::string move_in(const json::Reader& spec) {
-    const std::string store = spec.at("store").string();
-    if (store.find('>') != std::string::npos) return fmt::format("\"store\": {}", base::quoted(store));
-    const auto held = spec.find("held");
-    return held && !held->elements().empty() ? fmt::format("\"held\": {}", held->to_text()) : std::string();
-}
-
-std::string prefix_text(const IpPrefix& prefix) {
-    return fmt::format("{}/{}", prefix.network(), prefix.length());
-}
-
-struct Kind {
-    const char* name;
-    bool has_finalizer;
-};
-
-json::Writer object_of(const Kind& kind, const std::string& name, const std::string& labels,
-                       const std::string& annotations) {
-    json::Writer object;
-    object.begin_object().member("apiVersion", kBlocksVersion).member("kind", kind.name).key("metadata").begin_object();
-    object.member("name", name).key("labels").raw(labels).key("annotations").raw(annotations);
-    if (kind.has_finalizer) object.key("finalizers").begin_array().value(kFinalizer).end_array();
-    object.end_object();
-    return object;
+std::optional<GoneMark> gone_in(const json::Reader& metadata) {
+    const auto annotations = metadata.find("annotations");
+    const std::string text = annotations ? text_in(*annotations, kGone) : std::string();
+    const auto space = text.find(' ');
+    if (space == std::string::npos) return std::nullopt;
+    const auto since = base::parse_integer<std::int64_t>(text.substr(0, space));
+    return since ? std::optional(GoneMark{.since = *since, .why = text.substr(space + 1)}) : std::nullopt;
 }
 
 } // namespace
@@ -107,98 +120,83 @@ std::optional<IpPrefix> block_of_name(const std::string& space, const std::strin
     return prefix && object_name(space, *prefix) == name ? prefix : std::nullopt;
 }
 
-bool overlap(const IpPrefix& a, const IpPrefix& b) {
-    return a.contains(b.network()) || b.contains(a.network());
-}
-
 std::string label_value(const std::string& text) {
     const bool fits = text.size() <= kLongestLabel && text.find('@') == std::string::npos;
     return fits ? text : fmt::format("h-{:016x}", base::hash64(text));
 }
 
-std::string RangeObject::spec_text() const {
-    json::Writer spec;
-    spec.begin_object().member("space", space).member("range", prefix_text(subnet));
-    spec.member("store", store);
-    if (block_size != 0) spec.member("blockSize", block_size);
-    spec.member("confirmed", is_confirmed);
-    if (requestable) spec.member("requestable", prefix_text(*requestable));
-    return spec.end_object().to_text();
+std::variant<AddressRange, IgnoredRange> parse_range(const json::Reader& object) {
+    std::string name;
+    try {
+        const json::Reader metadata = object.at("metadata");
+        name = metadata.at("name").string();
+        const json::Reader spec = object.at("spec");
+        if (const auto store = spec.find("store"))
+            return IgnoredRange{.name = name,
+                                .why = "an earlier version of rdmanet has made it (it has \"store\"): delete it, and "
+                                       "apply an AddressRange if the range shall be in blocks"};
+        const IpPrefix subnet = prefix_in(spec.at("range"));
+        if (base::address_bits(subnet.family()) - subnet.length() > ipam::kMostHostBits)
+            throw spec.at("range").unexpected("a range that can be cut into blocks");
+        AddressRange range{.name = name,
+                           .uid = metadata.at("uid").string(),
+                           .space = text_in(spec, "networkName"),
+                           .subnet = subnet,
+                           .block_size = block_size_in(spec),
+                           .requestable = requestable_in(spec, subnet),
+                           .is_going = metadata.find("deletionTimestamp").has_value()};
+        if (const auto gone_after = spec.find("goneAfter")) range.gone_after = duration_in(*gone_after);
+        if (const auto status = object.find("status")) {
+            range.blocks = count_in(*status, "blocks");
+            range.empty_blocks = count_in(*status, "emptyBlocks");
+        }
+        return range;
+    } catch (const json::ValueError& error) {
+        return IgnoredRange{.name = name, .why = error.what()};
+    }
 }
 
-/// The finalizer comes with the confirmation: what is not confirmed may have to go.
-std::string RangeObject::to_text() const {
-    json::Writer labels;
-    labels.begin_object().member(kSpaceLabel, label_value(space)).end_object();
-    json::Writer annotations;
-    annotations.begin_object();
-    if (!recorded_by.empty()) annotations.member(kRecordedBy, recorded_by);
-    json::Writer object = object_of({.name = "AddressRange", .has_finalizer = false}, name(), labels.to_text(),
-                                    annotations.end_object().to_text());
-    return object.key("spec").raw(spec_text()).end_object().to_text();
-}
-
-RangeObject RangeObject::parse(const json::Reader& object) {
-    const json::Reader metadata = object.at("metadata");
-    const json::Reader spec = object.at("spec");
-    RangeObject range{.space = text_in(spec, "space"),
-                      .subnet = block_prefix_in(spec.at("range")),
-                      .store = spec.at("store").string(),
-                      .block_size = 0,
-                      .requestable = std::nullopt,
-                      .is_confirmed = flag_in(spec, "confirmed"),
-                      .is_going = metadata.find("deletionTimestamp").has_value(),
-                      .half_moved = move_in(spec),
-                      .recorded_by = {},
-                      .created = 0,
-                      .version = metadata.at("resourceVersion").string(),
-                      .uid = metadata.at("uid").string()};
-    if (const auto size = spec.find("blockSize"); size || range.store == kInBlocks) {
-        const json::Reader at = spec.at("blockSize");
-        range.block_size = static_cast<unsigned>(at.integer(1, ipam::kMostBlockSize));
-        if (!std::has_single_bit(range.block_size)) throw at.unexpected("a power of two");
-    }
-    if (range.store == kInBlocks &&
-        base::address_bits(range.subnet.family()) - range.subnet.length() > ipam::kMostHostBits)
-        throw spec.at("range").unexpected("a range that can be cut into blocks");
-    range.created = seconds_of(text_in(metadata, "creationTimestamp"));
-    if (const auto annotations = metadata.find("annotations")) range.recorded_by = text_in(*annotations, kRecordedBy);
-    if (const auto requestable = spec.find("requestable")) {
-        range.requestable = block_prefix_in(*requestable);
-        if (!range.subnet.contains(range.requestable->address()) || !range.subnet.contains(range.requestable->last()))
-            throw requestable->unexpected("a part of the range");
-    }
-    return range;
+base::Uint128 count_of_blocks(const AddressRange& range) {
+    base::Uint128 count = 0;
+    const ipam::BlockCut cut(range.subnet, range.block_size, range.requestable);
+    for (const ipam::BlockIndexes& some :
+         cut.blocks_with({{range.subnet.network().value(), range.subnet.last().value()}}))
+        count += some.last - some.first + 1;
+    return count;
 }
 
 std::string BlockObject::spec_text() const {
     json::Writer spec;
-    spec.begin_object().member("space", space).member("range", prefix_text(range)).member("block", prefix_text(block));
+    spec.begin_object();
+    if (!space.empty()) spec.member("networkName", space);
+    spec.member("range", range.to_string()).member("rangeUID", range_uid).member("block", block.to_string());
     const unsigned bits = base::address_bits(block.family()) - block.length();
     spec.member("size", std::int64_t{1} << std::min(bits, 62U));
     spec.key("node").begin_object().member("name", node.name).member("uid", node.uid).end_object();
-    spec.member("machineID", node.machine_id).member("bootID", node.boot_id).member("leaseFile", lease_file);
-    spec.member("released", is_released).member("inUse", in_use).member("inUseAt", in_use_at);
+    spec.member("machineID", node.machine_id).member("bootID", node.boot_id);
+    spec.member("goneAfter", duration_text(gone_after)).member("inUse", in_use).member("inUseAt", in_use_at);
     return spec.end_object().to_text();
 }
 
 std::string BlockObject::labels_text() const {
     json::Writer labels;
-    labels.begin_object().member(kNodeLabel, label_value(node.name));
-    labels.member(kRangeLabel, label_value(object_name(space, range)));
+    labels.begin_object().member(kNodeLabel, label_value(node.name)).member(kRangeLabel, range_uid);
     return labels.end_object().to_text();
 }
 
 std::string BlockObject::annotations_text() const {
     json::Writer annotations;
     annotations.begin_object();
-    if (missing_since) annotations.member(kMissingSince, fmt::format("{}", *missing_since));
+    if (gone) annotations.member(kGone, fmt::format("{} {}", gone->since, gone->why));
     return annotations.end_object().to_text();
 }
 
 std::string BlockObject::to_text() const {
-    json::Writer object =
-        object_of({.name = "AddressBlock", .has_finalizer = true}, name(), labels_text(), annotations_text());
+    json::Writer object;
+    object.begin_object().member("apiVersion", kBlocksVersion).member("kind", "AddressBlock");
+    object.key("metadata").begin_object().member("name", object_name(space, block));
+    object.key("labels").raw(labels_text()).key("annotations").raw(annotations_text());
+    object.key("finalizers").begin_array().value(kFinalizer).end_array().end_object();
     return object.key("spec").raw(spec_text()).end_object().to_text();
 }
 
@@ -206,39 +204,46 @@ BlockObject BlockObject::parse(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
     const json::Reader spec = object.at("spec");
     const json::Reader node = spec.at("node");
-    BlockObject block{.space = text_in(spec, "space"),
-                      .range = block_prefix_in(spec.at("range")),
-                      .block = block_prefix_in(spec.at("block")),
+    BlockObject block{.space = text_in(spec, spec.find("space") ? "space" : "networkName"),
+                      .range = prefix_in(spec.at("range")),
+                      .range_uid = text_in(spec, "rangeUID"),
+                      .block = prefix_in(spec.at("block")),
                       .node = {.name = node.at("name").string(),
                                .uid = node.at("uid").string(),
                                .machine_id = text_in(spec, "machineID"),
                                .boot_id = spec.at("bootID").string()},
-                      .lease_file = spec.at("leaseFile").string(),
-                      .is_released = flag_in(spec, "released"),
-                      .in_use = 0,
                       .in_use_at = text_in(spec, "inUseAt"),
+                      .gone = gone_in(metadata),
+                      .name = metadata.at("name").string(),
                       .version = metadata.at("resourceVersion").string(),
-                      .uid = metadata.at("uid").string(),
-                      .missing_since = std::nullopt};
-    if (const auto in_use = spec.find("inUse"))
-        block.in_use = static_cast<std::uint64_t>(in_use->integer(0, INT64_MAX));
-    if (const auto annotations = metadata.find("annotations"))
-        if (const auto since = annotations->find(kMissingSince))
-            block.missing_since = base::parse_integer<std::int64_t>(since->string());
-    if (metadata.at("name").string() != block.name())
-        throw metadata.at("name").unexpected(fmt::format("the name of block {}, {}", block.block, block.name()));
+                      .uid = metadata.at("uid").string()};
+    if (const auto gone_after = spec.find("goneAfter")) block.gone_after = duration_in(*gone_after);
+    block.in_use = count_in(spec, "inUse").value_or(0);
     return block;
 }
 
 NodeObject NodeObject::parse(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
     NodeObject node{.name = metadata.at("name").string(), .uid = metadata.at("uid").string()};
+    if (const auto spec = object.find("spec"))
+        if (const auto taints = spec->find("taints"))
+            for (const json::Reader& taint : taints->elements())
+                if (text_in(taint, "key") == kOutOfService) node.is_out_of_service = true;
     const auto status = object.find("status");
     const auto info = status ? status->find("nodeInfo") : std::nullopt;
     if (!info) return node;
     node.machine_id = text_in(*info, "machineID");
     node.boot_id = text_in(*info, "bootID");
     return node;
+}
+
+void require_machine(const NodeObject& node, const std::string& machine_id) {
+    if (node.machine_id.empty() || machine_id.empty() || node.machine_id == machine_id) return;
+    throw ipam::StoreError(
+        ipam::StoreError::Kind::permanent,
+        fmt::format("lease store: Node {} is the machine {}, and this one is {} (/etc/machine-id): set \"nodeName\" to "
+                    "the name of this node",
+                    node.name, node.machine_id, machine_id));
 }
 
 } // namespace rdmanet::cluster

@@ -1,49 +1,139 @@
-#include "held.hpp"
-
-#include "../listing.hpp"
+#include "blocks.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <optional>
-#include <utility>
 
 namespace rdmanet::cluster {
 namespace {
 
-constexpr const char* kAllBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
+using Act = ReconcileOptions::Act;
 
+constexpr const char* kAllBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
+constexpr const char* kAllRanges = "/apis/rdmanet.cni/v1alpha1/addressranges";
+constexpr const char* kChanged = "somebody else has changed it meanwhile";
+constexpr const char* kNotKnown = "no answer says whether it was changed: run this again";
+
+/// nullopt: somebody else made it.
 std::optional<BlockObject> parse_block(const json::Reader& object) try {
-    return BlockObject::parse(object);
-} catch (const json::ValueError&) { // somebody else made it
+    BlockObject block = BlockObject::parse(object);
+    return base::is_name_of_object(block.node.name) ? std::optional(std::move(block)) : std::nullopt;
+} catch (const json::ValueError&) {
     return std::nullopt;
+}
+
+Left left_of(const BlockObject& block) {
+    return {.kind = "AddressBlock", .object = block.name, .address = block.block.to_string(), .node = block.node.name};
+}
+
+bool is_marked(const BlockObject& block, NodeFate fate) {
+    return block.gone && block.gone->why == word_of(fate);
+}
+
+/// How long it stays marked. Its node has not confirmed it since, because that would have taken the mark away, and
+/// gives nothing from it when that is `goneAfter` ago.
+std::int64_t wait_of(const BlockObject& block, NodeFate fate) {
+    return (fate == NodeFate::gone ? block.gone_after + kGoneMargin : kOver).count();
+}
+
+std::int64_t left_to_wait(const BlockObject& block, NodeFate fate, std::int64_t now) {
+    return block.gone->since + wait_of(block, fate) - now;
+}
+
+std::string describe_wait(const BlockObject& block, NodeFate fate, std::int64_t wait) {
+    return fmt::format("{}: a run in {} s or later frees it", describe(fate, block.node), wait);
 }
 
 } // namespace
 
-Inventory read_blocks(kube::Api& api, const base::Deadline& deadline) {
-    Inventory inventory;
-    const auto blocks = list_parsed(api, {.path = kAllBlocks}, deadline, parse_block);
-    inventory.blocks = {.is_served = blocks.has_value(), .count = blocks ? blocks->size() : 0};
-    if (!blocks) return inventory;
-    for (const auto& block : *blocks) {
-        if (!block) {
-            ++inventory.unreadable;
-            continue;
-        }
-        Holder holder;
-        holder.node_uid = block->node.uid;
-        holder.boot_id = block->node.boot_id;
-        holder.node_name = block->node.name;
-        inventory.held.push_back(
-            {.left = {.kind = "AddressBlock",
-                      .object = block->name(),
-                      .address = fmt::format("{}/{}", block->block.network(), block->block.length()),
-                      .node = block->node.name},
-             .holder = std::move(holder),
-             .identity = fmt::format("{} {} {}", block->name(), block->uid, block->spec_text()),
-             .what = *block});
+ReconciledBlocks::ReconciledBlocks(kube::Api& api, Act act, Reconciled& into)
+    : api_(api), requests_(api, "install rdmanet's CustomResourceDefinitions"), act_(act), into_(into) {}
+
+void ReconciledBlocks::run(ClusterView& view, const base::Deadline& deadline) {
+    using Parsed = std::optional<BlockObject>;
+    const auto listed = requests_.list_if_served<Parsed>(
+        {.path = kAllBlocks}, deadline, [](const json::Reader& object) { return std::optional(parse_block(object)); });
+    into_.seen.blocks = {.is_served = listed.has_value(), .count = listed ? listed->size() : 0};
+    if (!listed) return;
+    std::vector<BlockObject> staying;
+    for (const Parsed& block : *listed)
+        if (!block)
+            ++into_.unreadable;
+        else if (judge(*block, view, deadline) == Outcome::stays)
+            staying.push_back(*block);
+    if (act_ == Act::frees) write_counts(staying, deadline);
+}
+
+/// The list only says which blocks are to be looked at.
+ReconciledBlocks::Outcome ReconciledBlocks::judge(const BlockObject& listed, ClusterView& view,
+                                                  const base::Deadline& deadline) {
+    const NodeFate seen = view.fate_of(listed.node, deadline);
+    if (seen == NodeFate::there) {
+        ++into_.needed;
+        return Outcome::stays;
     }
-    return inventory;
+    const std::int64_t begun = requests_.date().value_or(0);
+    if (is_marked(listed, seen) && left_to_wait(listed, seen, begun) > 0)
+        return keep(listed, describe_wait(listed, seen, left_to_wait(listed, seen, begun)));
+    const auto block = api_.find_block(listed.name, deadline);
+    if (!block) return Outcome::goes;
+    const auto [fate, now] = view.fate_now(block->node, deadline);
+    if (fate == NodeFate::there) return Outcome::stays;
+    if (!is_marked(*block, fate)) return mark(*block, {.since = now, .why = word_of(fate)}, fate, deadline);
+    const std::int64_t left = left_to_wait(*block, fate, now);
+    return left > 0 ? keep(*block, describe_wait(*block, fate, left)) : free(*block, fate, deadline);
+}
+
+ReconciledBlocks::Outcome ReconciledBlocks::mark(BlockObject block, const GoneMark& mark, NodeFate fate,
+                                                 const base::Deadline& deadline) {
+    block.gone = mark;
+    if (act_ == Act::frees) {
+        const WriteOutcome written = api_.write(block, block.version, deadline);
+        if (written.done == WriteOutcome::Done::no) return keep(block, kChanged);
+        if (written.done == WriteOutcome::Done::unknown) return keep(block, kNotKnown);
+    }
+    return keep(block, describe_wait(block, fate, wait_of(block, fate)));
+}
+
+ReconciledBlocks::Outcome ReconciledBlocks::free(const BlockObject& block, NodeFate fate,
+                                                 const base::Deadline& deadline) {
+    if (act_ == Act::frees) {
+        const WriteOutcome removed = api_.remove(block.name, block.uid, block.version, deadline);
+        if (removed.done == WriteOutcome::Done::no) return keep(block, kChanged);
+        if (removed.done == WriteOutcome::Done::unknown) return keep(block, kNotKnown);
+    }
+    into_.freed.push_back(left_of(block));
+    into_.freed.back().rule = fmt::format("node-{}", word_of(fate));
+    into_.freed.back().why = describe(fate, block.node);
+    return Outcome::goes;
+}
+
+ReconciledBlocks::Outcome ReconciledBlocks::keep(const BlockObject& block, std::string why) {
+    into_.kept.push_back(left_of(block));
+    into_.kept.back().why = std::move(why);
+    return Outcome::stays;
+}
+
+/// Without those of the requestable part.
+void ReconciledBlocks::write_counts(const std::vector<BlockObject>& blocks, const base::Deadline& deadline) {
+    for (const AddressRange& range : api_.list_ranges(From::etcd, deadline).declared) {
+        std::uint64_t count = 0;
+        std::uint64_t empty = 0;
+        for (const BlockObject& block : blocks) {
+            const bool is_requestable = range.requestable && range.requestable->contains(block.block.address());
+            if (block.range_uid != range.uid || is_requestable) continue;
+            ++count;
+            if (block.in_use == 0) ++empty;
+        }
+        if (count == range.blocks.value_or(0) && empty == range.empty_blocks.value_or(0)) continue;
+        (void)requests_.patch(
+            path_to(kAllRanges, range.name) + "/status",
+            std::move(Changes()
+                          .test("/metadata/uid", quoted_json(range.uid))
+                          .set("/status", fmt::format(R"({{"blocks":{},"emptyBlocks":{}}})", count, empty))),
+            deadline);
+    }
 }
 
 } // namespace rdmanet::cluster

@@ -1,206 +1,98 @@
 #include "cluster_view.hpp"
 
-#include "../listing.hpp"
-
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
-
-#include <algorithm>
-#include <variant>
 
 namespace rdmanet::cluster {
 namespace {
 
-using ipam::StoreError;
-
-constexpr const char* kAllPods = "/api/v1/pods";
 constexpr const char* kAllNodes = "/api/v1/nodes";
-// An answer is read as a whole: a pod has about 10 KB, and a node with many images 50.
-constexpr int kPodsInPage = 250;
-constexpr int kNodesInPage = 100;
-// kubelet, pkg/kubelet/types, ConfigHashAnnotationKey.
-constexpr const char* kConfigHash = "kubernetes.io/config.hash";
-
-std::string member_text(const std::optional<json::Reader>& object, std::string_view key) {
-    const auto member = object ? object->find(key) : std::nullopt;
-    return member ? member->string() : std::string();
-}
-
-/// Of status.conditions; empty if it is absent.
-std::string condition(const std::optional<json::Reader>& status, std::string_view type) {
-    const auto conditions = status ? status->find("conditions") : std::nullopt;
-    if (!conditions) return {};
-    for (const json::Reader& one : conditions->elements())
-        if (member_text(one, "type") == type) return member_text(one, "status");
-    return {};
-}
-
-/// What can be a part of a request's path, and of an object's name.
-bool is_name(std::string_view text) {
-    constexpr std::size_t kLongest = 253;
-    const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-    return !text.empty() && text.size() <= kLongest && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
-           std::all_of(text.begin(), text.end(), [&](char c) { return is_alphanumeric(c) || c == '-' || c == '.'; });
-}
+constexpr int kNodesInPage = 100; // a Node with many images has 50 KB
 
 } // namespace
 
-std::optional<Holder> holder_of(const std::string& podref) {
-    const auto slash = podref.find('/');
-    if (slash == std::string::npos) return std::nullopt;
-    Holder holder{.pod_namespace = podref.substr(0, slash), .pod_name = podref.substr(slash + 1)};
-    if (!is_name(holder.pod_namespace) || !is_name(holder.pod_name)) return std::nullopt;
-    return holder;
+NodeFate fate_of(const NodeMark& holder, const std::optional<NodeObject>& node) {
+    if (!node) return NodeFate::gone;
+    if (node->boot_id == holder.boot_id) return node->is_out_of_service ? NodeFate::off : NodeFate::there;
+    if (node->boot_id.empty() || node->machine_id.empty()) return NodeFate::there;
+    return is_same_machine(holder, *node) ? NodeFate::over : NodeFate::gone;
 }
 
-ClusterView::Pod ClusterView::parse_pod(const json::Reader& object) {
-    const json::Reader metadata = object.at("metadata");
-    const auto status = object.find("status");
-    const std::string phase = member_text(status, "phase");
-    return {.uid = member_text(metadata, "uid"),
-            .hash = member_text(metadata.find("annotations"), kConfigHash),
-            .node_name = member_text(object.find("spec"), "nodeName"),
-            .has_ended = phase == "Succeeded" || phase == "Failed",
-            // kubelet says so when the sandbox is stopped (KEP-3085, PodReadyToStartContainersCondition).
-            .is_torn_down = condition(status, "PodReadyToStartContainers") == "False"};
+const char* word_of(NodeFate fate) {
+    switch (fate) {
+    case NodeFate::gone: return "gone";
+    case NodeFate::over: return "over";
+    case NodeFate::off: return "off";
+    case NodeFate::there: break;
+    }
+    return "there";
 }
 
-ClusterView::Node ClusterView::parse_node(const json::Reader& object) {
-    const json::Reader metadata = object.at("metadata");
-    const auto status = object.find("status");
-    return {.name = metadata.at("name").string(),
-            .uid = metadata.at("uid").string(),
-            .boot_id = member_text(status ? status->find("nodeInfo") : std::nullopt, "bootID"),
-            .is_ready = condition(status, "Ready") == "True"};
+std::string describe(NodeFate fate, const NodeMark& holder) {
+    switch (fate) {
+    case NodeFate::gone:
+        return fmt::format("no Node is the machine of node {} and its boot {}", holder.name, holder.boot_id);
+    case NodeFate::over: return fmt::format("node {} has booted again since boot {}", holder.name, holder.boot_id);
+    case NodeFate::off: return fmt::format("node {} has the taint node.kubernetes.io/out-of-service", holder.name);
+    case NodeFate::there: break;
+    }
+    return fmt::format("node {} is there", holder.name);
 }
 
 void ClusterView::forget() {
-    pods_.reset();
     nodes_.reset();
+    pods_.clear();
 }
 
-void ClusterView::list_pods(const base::Deadline& deadline) {
-    std::unordered_map<std::string, Pod> pods;
-    const bool is_known = for_each_listed(
-        api_, {.path = kAllPods, .page = kPodsInPage}, deadline, [&] { pods.clear(); },
-        [&](const json::Reader& object) {
-            const json::Reader metadata = object.at("metadata");
-            pods.insert_or_assign(fmt::format("{}/{}", metadata.at("namespace").string(), metadata.at("name").string()),
-                                  parse_pod(object));
-        });
-    if (!is_known)
-        throw StoreError(StoreError::Kind::permanent, fmt::format("the API server does not know {}", kAllPods));
-    pods_ = std::move(pods);
+std::vector<NodeObject> ClusterView::list_nodes(const std::string& query, const base::Deadline& deadline) {
+    return requests_.list<NodeObject>(
+        {.path = kAllNodes + query, .page = kNodesInPage}, deadline,
+        [](const json::Reader& object) { return std::optional(NodeObject::parse(object)); });
 }
 
-const std::vector<ClusterView::Node>& ClusterView::nodes(const base::Deadline& deadline) {
-    if (!nodes_) nodes_ = list_parsed(api_, {.path = kAllNodes, .page = kNodesInPage}, deadline, parse_node);
-    if (!nodes_)
-        throw StoreError(StoreError::Kind::permanent, fmt::format("the API server does not know {}", kAllNodes));
-    return *nodes_;
-}
-
-/// A pod that has the holder's name and another UID is a successor.
-const ClusterView::Pod* ClusterView::find_pod(const Holder& holder, const base::Deadline& deadline) {
-    if (!pods_) list_pods(deadline);
-    const auto found = pods_->find(holder.podref());
-    if (found == pods_->end()) return nullptr;
-    const Pod& pod = found->second;
-    const bool is_same = holder.pod_uid.empty() || pod.uid == holder.pod_uid || pod.hash == holder.pod_uid;
-    return is_same ? &pod : nullptr;
-}
-
-/// As a list, for which reconciling has the right.
-void ClusterView::look_again_at_node(const std::string& name, const base::Deadline& deadline) {
-    if (!is_name(name)) return; // no Node can have it
-    (void)nodes(deadline);
-    auto now = list_parsed(api_, {.path = fmt::format("{}?fieldSelector=metadata.name%3D{}", kAllNodes, name)},
-                           deadline, parse_node);
-    std::erase_if(*nodes_, [&](const Node& node) { return node.name == name; });
-    if (now) nodes_->insert(nodes_->end(), now->begin(), now->end());
-}
-
-bool ClusterView::is_node_gone(const std::string& uid, const std::string& boot_id, const base::Deadline& deadline) {
-    const auto& all = nodes(deadline);
-    return std::none_of(all.begin(), all.end(), [&](const Node& node) {
-        return (!uid.empty() && node.uid == uid) || (!boot_id.empty() && node.boot_id == boot_id);
-    });
-}
-
-/// UID and boot say which machine. A node that reports another boot by now has none of the pods of that boot. A name
-/// says only which node to wait for: another machine may have it.
-ClusterView::Place ClusterView::place_of(const Holder& holder, const Pod* pod, const base::Deadline& deadline) {
-    const auto& all = nodes(deadline);
-    const auto find = [&](auto is_wanted) -> const Node* {
-        const auto found = std::find_if(all.begin(), all.end(), is_wanted);
-        return found == all.end() ? nullptr : &*found;
-    };
-    const auto find_name = [&](const std::string& name) {
-        return name.empty() ? nullptr : find([&](const Node& node) { return node.name == name; });
-    };
-    if (!holder.node_uid.empty())
-        if (const Node* node = find([&](const Node& one) { return one.uid == holder.node_uid; })) return {.node = node};
-    if (!holder.boot_id.empty())
-        if (const Node* node = find([&](const Node& one) { return one.boot_id == holder.boot_id; }))
-            return {.node = node};
-    if (!holder.node_uid.empty()) return {.is_gone = true};
-    const bool all_report = std::none_of(all.begin(), all.end(), [](const Node& one) { return one.boot_id.empty(); });
-    if (!holder.boot_id.empty() && all_report) return {.is_gone = true};
-    if (pod != nullptr && !pod->node_name.empty()) {
-        const Node* node = find_name(pod->node_name);
-        return {.node = node, .is_gone = node == nullptr};
+/// A machine that has another name by now still reports its boot.
+NodeFate ClusterView::fate_of(const NodeMark& holder, const base::Deadline& deadline) {
+    if (!nodes_) {
+        nodes_.emplace();
+        for (NodeObject& node : list_nodes({}, deadline)) {
+            if (!node.boot_id.empty()) nodes_->by_boot.emplace(node.boot_id, node);
+            nodes_->by_name.emplace(node.name, std::move(node));
+        }
     }
-    return {.node = find_name(holder.node_name)};
+    if (const auto found = nodes_->by_boot.find(holder.boot_id); found != nodes_->by_boot.end())
+        return cluster::fate_of(holder, found->second);
+    const auto found = nodes_->by_name.find(holder.name);
+    return cluster::fate_of(holder, found == nodes_->by_name.end() ? std::nullopt : std::optional(found->second));
 }
 
-Judgement ClusterView::judge(const Holder& holder, const base::Deadline& deadline) {
-    using Need = Judgement::Need;
-    const Pod* pod = find_pod(holder, deadline);
-    if (pod != nullptr && !pod->has_ended) return {.need = Need::there};
-    const Place place = place_of(holder, pod, deadline);
-    if (place.node != nullptr && !place.node->is_ready)
-        return {.need = Need::perhaps, .why = fmt::format("its node {} is not ready", place.node->name)};
-    if (place.node == nullptr && !place.is_gone && unknown_node_ == ReconcileOptions::UnknownNode::keeps) {
-        const auto& all = nodes(deadline);
-        const auto unready = std::find_if(all.begin(), all.end(), [](const Node& node) { return !node.is_ready; });
-        if (unready != all.end())
-            return {.need = Need::perhaps,
-                    .why = fmt::format("it does not say its node, and node {} is not ready", unready->name)};
+/// As a list: the answer has the time, whether there is such a Node or not.
+std::pair<NodeFate, std::int64_t> ClusterView::fate_now(const NodeMark& holder, const base::Deadline& deadline) {
+    const auto found =
+        list_nodes(fmt::format("?fieldSelector=metadata.name%3D{}", percent_encoded(holder.name)), deadline);
+    return {cluster::fate_of(holder, found.empty() ? std::nullopt : std::optional(found.front())), date()};
+}
+
+/// Nearly all are there, which the server's memory says at a tenth of the cost. Only etcd says that one is not.
+bool ClusterView::has_pod(const std::string& name_space, const std::string& name, const base::Deadline& deadline) {
+    const std::string pods = fmt::format("/api/v1/namespaces/{}/pods", name_space);
+    auto found = pods_.find(name_space);
+    if (found == pods_.end()) {
+        const auto names = requests_.list<std::string>(
+            {.path = from(pods + "?includeObject=None", From::memory), .shape = kube::Shape::table}, deadline,
+            [](const json::Reader& row) { return std::optional(row.at("cells").elements().at(0).string()); });
+        found = pods_.emplace(name_space, std::set(names.begin(), names.end())).first;
     }
-    if (pod == nullptr && !holder.pod_uid.empty())
-        return {.need = Need::none, .rule = "pod-uid", .why = fmt::format("no pod has UID {}", holder.pod_uid)};
-    if (pod == nullptr)
-        return {.need = Need::none, .rule = "pod-name", .why = fmt::format("there is no pod {}", holder.podref())};
-    if (pod->is_torn_down)
-        return {.need = Need::none,
-                .rule = "pod-ended",
-                .why = "the pod has ended, and its node has taken its network down"};
-    if (place.is_gone)
-        return {.need = Need::none, .rule = "pod-ended", .why = "the pod has ended, and its node is gone"};
-    return {.need = Need::perhaps, .why = "the pod has ended, and its node does not say that its network is down"};
+    return found->second.contains(name) || requests_.find(path_to(pods, name), deadline);
 }
 
-Judgement ClusterView::judge_anew(const Holder& holder, const base::Deadline& deadline) try {
-    if (!pods_) list_pods(deadline);
-    const auto object = find_object(
-        api_, fmt::format("/api/v1/namespaces/{}/pods/{}", holder.pod_namespace, holder.pod_name), deadline);
-    if (object)
-        pods_->insert_or_assign(holder.podref(), parse_pod(object->content.root()));
-    else
-        pods_->erase(holder.podref());
-    return judge(holder, deadline);
-} catch (const json::ValueError& error) {
-    throw StoreError(StoreError::Kind::permanent, fmt::format("pod {}: {}", holder.podref(), error.what()));
+std::int64_t ClusterView::now(const base::Deadline& deadline) {
+    (void)requests_.find(fmt::format("{}?limit=1", kAllNodes), deadline);
+    return date();
 }
 
-std::int64_t ClusterView::now(const base::Deadline& deadline) try {
-    const kube::Outcome outcome = api_.get(fmt::format("{}?limit=1", kAllPods), deadline, kube::Shape::metadata);
-    if (const auto* refused = std::get_if<kube::Refused>(&outcome)) refuse_read(api_, *refused);
-    if (const auto date = std::get<kube::Object>(outcome).date) return *date;
-    throw StoreError(StoreError::Kind::permanent, "the API server does not say its time (Date)");
-} catch (const http::TransportError& error) {
-    throw StoreError(StoreError::Kind::temporary, error.what());
+std::int64_t ClusterView::date() const {
+    if (const auto date = requests_.date()) return *date;
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent, "the API server does not say its time (Date)");
 }
 
 } // namespace rdmanet::cluster

@@ -1,98 +1,63 @@
-// Pods and nodes as the API server has them, as far as they say who still needs an address.
+// Nodes and pods as the API server has them, as far as they say whether somebody still has an address.
 #pragma once
 
+#include "../blocks/objects.hpp"
+#include "../requests.hpp"
+
 #include <rdmanet/base/deadline.hpp>
-#include <rdmanet/cluster/reconcile.hpp>
-#include <rdmanet/json/reader.hpp>
-#include <rdmanet/kube/api.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::cluster {
 
-/// Whoever has an address. Only rdmanet writes more than the pod's name, and only since there is room for it.
-struct Holder {
-    std::string pod_namespace;
-    std::string pod_name;
-    std::string pod_uid;
-    std::string node_uid; // of the Node object
-    std::string boot_id;  // of that node, when the pod was attached
-    std::string node_name;
-
-    [[nodiscard]] std::string podref() const { return pod_namespace + '/' + pod_name; }
+/// What has become of the machine and the boot that have taken something.
+enum class NodeFate : std::uint8_t {
+    there,
+    gone, // no Node is this machine
+    over, // the machine has booted again
+    off,  // the machine is marked as off
 };
+/// `node`: the one that may be this machine. While kubelet has not said which machine and boot it is, the holder is
+/// there.
+[[nodiscard]] NodeFate fate_of(const NodeMark& holder, const std::optional<NodeObject>& node);
+/// "gone", "over", "off"
+[[nodiscard]] const char* word_of(NodeFate fate);
+/// As a sentence, for people.
+[[nodiscard]] std::string describe(NodeFate fate, const NodeMark& holder);
 
-/// "NAMESPACE/NAME" in two parts. nullopt for what is no name of a pod (apimachinery, validation.IsDNS1123Subdomain()).
-[[nodiscard]] std::optional<Holder> holder_of(const std::string& podref);
-
-struct Judgement {
-    enum class Need : std::uint8_t {
-        there,   // its pod is
-        perhaps, // nobody can say that its pod is dead
-        none,
-    };
-    Need need = Need::perhaps;
-    std::string rule; // of `none`
-    std::string why;  // of all but `there`
-};
-
+/// All Nodes, and the pods of those namespaces that are asked for. What is judged by them must have been read before,
+/// because whoever takes an address has a Node and a pod first. Throws ipam::StoreError.
 class ClusterView {
 public:
-    ClusterView(kube::Api& api, ReconcileOptions::UnknownNode unknown_node) : api_(api), unknown_node_(unknown_node) {}
+    explicit ClusterView(kube::Api& api) : requests_(api, "correct the server in the kubeconfig") {}
 
-    struct Pod {
-        std::string uid;
-        std::string hash; // of a static pod: its UID on its node; the API server knows its mirror, which has another
-        std::string node_name;
-        bool has_ended = false;
-        bool is_torn_down = false; // its node has stopped its sandbox
-    };
-    struct Node {
-        std::string name;
-        std::string uid;
-        std::string boot_id;
-        bool is_ready = false;
-    };
-    // What the server has of them. Throw json::ValueError.
-    [[nodiscard]] static Pod parse_pod(const json::Reader& object);
-    [[nodiscard]] static Node parse_node(const json::Reader& object);
-
-    /// Pods and nodes are listed anew when they are asked for. What is judged must have been read after this and before
-    /// that: whoever has an address had a pod first.
+    /// They are read again when they are asked for.
     void forget();
 
-    [[nodiscard]] Judgement judge(const Holder& holder, const base::Deadline& deadline);
-    /// The same with its pod as it is now.
-    [[nodiscard]] Judgement judge_anew(const Holder& holder, const base::Deadline& deadline);
-
-    /// The Node of that name, or its absence, is from now on as it is now.
-    void look_again_at_node(const std::string& name, const base::Deadline& deadline);
-    /// No Node object has the UID, and none reports the boot.
-    [[nodiscard]] bool is_node_gone(const std::string& uid, const std::string& boot_id, const base::Deadline& deadline);
-
-    /// The server's clock. Seconds since the epoch.
+    [[nodiscard]] NodeFate fate_of(const NodeMark& holder, const base::Deadline& deadline);
+    /// As it is now, and the server's clock after that was read.
+    [[nodiscard]] std::pair<NodeFate, std::int64_t> fate_now(const NodeMark& holder, const base::Deadline& deadline);
+    [[nodiscard]] bool has_pod(const std::string& name_space, const std::string& name, const base::Deadline& deadline);
+    /// The server's clock, in seconds since the epoch.
     [[nodiscard]] std::int64_t now(const base::Deadline& deadline);
 
 private:
-    /// What is known of the node of a holder.
-    struct Place {
-        const Node* node = nullptr;
-        bool is_gone = false; // else, without a node: unknown
+    [[nodiscard]] std::vector<NodeObject> list_nodes(const std::string& query, const base::Deadline& deadline);
+    [[nodiscard]] std::int64_t date() const;
+
+    struct Nodes {
+        std::map<std::string, NodeObject> by_boot;
+        std::map<std::string, NodeObject> by_name;
     };
-
-    void list_pods(const base::Deadline& deadline);
-    [[nodiscard]] const Pod* find_pod(const Holder& holder, const base::Deadline& deadline);
-    [[nodiscard]] const std::vector<Node>& nodes(const base::Deadline& deadline);
-    [[nodiscard]] Place place_of(const Holder& holder, const Pod* pod, const base::Deadline& deadline);
-
-    kube::Api& api_;
-    ReconcileOptions::UnknownNode unknown_node_;
-    std::optional<std::unordered_map<std::string, Pod>> pods_; // by namespace and name; once they are asked for
-    std::optional<std::vector<Node>> nodes_;
+    Requests requests_;
+    std::optional<Nodes> nodes_;
+    std::map<std::string, std::set<std::string>> pods_; // names by namespace, from the server's memory
 };
 
 } // namespace rdmanet::cluster

@@ -85,7 +85,7 @@ std::optional<LeaseBook> BookFile::find() const {
     if (!S_ISREG(status.st_mode)) fail_as_damaged(path_, "it is not a regular file");
     if (!is_readable(status)) fail_as_damaged(path_, "it is larger than any that was written");
     try {
-        return LeaseBook::parse(std::move(text), options_.clock());
+        return LeaseBook::parse(std::move(text), status.st_ino, options_.clock());
     } catch (const NotABook& error) {
         fail_as_damaged(path_, error.why());
     } catch (const NewerBook& error) {
@@ -115,7 +115,7 @@ DirectoryLock BookFile::lock_directory(const base::Deadline& deadline) const {
 void BookFile::write(const LeaseBook& book) const {
     in_files([&] {
         if (has_read_known_) remove_database();
-        base::write_file_durably(path_, book.to_text());
+        base::write_file_durably(path_, [&](std::uint64_t inode) { return book.to_text(inode); });
     });
 }
 

@@ -102,7 +102,7 @@ ReserveOutcome LeaseBook::fill(Slots slots, const Owner& owner, const std::vecto
     Granted granted;
     for (const std::size_t slot : in_order_of_taking(claims, slots)) {
         const Claim& claim = claims[slot];
-        auto taken = take(claim, slot);
+        auto taken = take(claim, slot, owner.name_hash());
         if (auto* by_other = std::get_if<Taken>(&taken)) return std::move(*by_other);
         if (const auto* none = std::get_if<Exhausted>(&taken)) return *none;
         const Lease lease{.space = claim.space,
@@ -111,7 +111,7 @@ ReserveOutcome LeaseBook::fill(Slots slots, const Owner& owner, const std::vecto
                           .owner = owner,
                           .since = now_.epoch,
                           .cooldown = claim.cooldown};
-        stop_resting(lease.space, address_in(lease));
+        stop_resting(lease, owner.name_hash());
         (void)insert(lease);
         slots[slot] = lease;
         granted.fresh.push_back(lease);
@@ -121,11 +121,12 @@ ReserveOutcome LeaseBook::fill(Slots slots, const Owner& owner, const std::vecto
 }
 
 /// A claim that names its address gets it even while the address rests.
-std::variant<IpAddress, Taken, Exhausted> LeaseBook::take(const Claim& claim, std::size_t slot) {
+std::variant<IpAddress, Taken, Exhausted> LeaseBook::take(const Claim& claim, std::size_t slot, std::uint64_t whose) {
     if (claim.wanted) {
         if (auto holder = find(claim.space, *claim.wanted)) return Taken{slot, *std::move(holder)};
         return *claim.wanted;
     }
+    if (const RestingAddress* own = find_own(claim, whose)) return own->address;
     if (const auto free = lowest_free(claim)) return *free;
     const RestingAddress* resting = claim.resting == Resting::given ? longest_resting(claim) : nullptr;
     if (resting == nullptr) return Exhausted{slot};
@@ -157,19 +158,47 @@ bool LeaseBook::rests(const RestingAddress& resting) const {
     return resting.until > now_.boot && resting.until <= now_.boot + kLongestRest;
 }
 
+/// In this boot.
+bool LeaseBook::is_remembered(const RestingAddress& resting) const {
+    return resting.until > now_.boot - kRemembered.count() && resting.until <= now_.boot + kLongestRest;
+}
+
+bool LeaseBook::is_leased(const RestingAddress& resting) const {
+    return find_in(rows_, escaped(resting.space), resting.address) != nullptr;
+}
+
+const RestingAddress* LeaseBook::find_own(const Claim& claim, std::uint64_t whose) const {
+    const RestingAddress* found = nullptr;
+    if (whose == 0) return found;
+    for_each_in(resting_, claim.space, claim, [&](const RestingAddress& one) {
+        if (one.whose == whose && is_remembered(one) && !is_leased(one)) found = &one;
+        return found == nullptr;
+    });
+    return found;
+}
+
 /// The one whose rest ends first.
 const RestingAddress* LeaseBook::longest_resting(const Claim& claim) const {
     const RestingAddress* found = nullptr;
     for_each_in(resting_, claim.space, claim, [&](const RestingAddress& one) {
-        if (rests(one) && (found == nullptr || one.until < found->until)) found = &one;
+        if (rests(one) && !is_leased(one) && (found == nullptr || one.until < found->until)) found = &one;
         return true;
     });
     return found;
 }
 
-void LeaseBook::stop_resting(const std::string& space, const IpAddress& address) {
-    const auto at = seek(resting_, space, address);
-    if (at != resting_.end() && at->space == space && at->address == address) resting_.erase(at);
+void LeaseBook::let_rest(const Lease& lease, std::chrono::seconds cooldown, std::uint64_t whose) {
+    stop_resting(lease, 0);
+    if (cooldown.count() == 0) return;
+    resting_.insert(
+        seek(resting_, lease.space, address_in(lease)),
+        {.space = lease.space, .address = address_in(lease), .until = now_.boot + cooldown.count(), .whose = whose});
+}
+
+void LeaseBook::stop_resting(const Lease& lease, std::uint64_t whose) {
+    const auto at = seek(resting_, lease.space, address_in(lease));
+    if (at == resting_.end() || at->space != lease.space || at->address != address_in(lease)) return;
+    if (whose == 0 || at->whose != whose) resting_.erase(at);
 }
 
 LeaseBook::Row LeaseBook::row_of(const Lease& lease) {
@@ -198,17 +227,19 @@ LeaseBook::Row* LeaseBook::find_unchanged(const Lease& lease) {
 
 std::vector<Lease> LeaseBook::release(const std::vector<Lease>& leases, const std::vector<Lease>& unused) {
     std::vector<Lease> released;
-    std::erase_if(resting_, [&](const RestingAddress& one) { return !rests(one); });
+    std::erase_if(resting_, [&](const RestingAddress& one) { return !is_remembered(one); });
     for (const Lease& lease : leases) {
         const Row* const present = find_unchanged(lease);
         if (present == nullptr) continue;
         rows_.erase(rows_.begin() + (present - rows_.data()));
         is_changed_ = true;
-        const bool was_used = std::find(unused.begin(), unused.end(), lease) == unused.end();
-        if (was_used && lease.cooldown.count() > 0)
-            resting_.insert(
-                seek(resting_, lease.space, address_in(lease)),
-                {.space = lease.space, .address = address_in(lease), .until = now_.boot + lease.cooldown.count()});
+        const auto known = std::find_if(unused.begin(), unused.end(), [&](const Lease& one) {
+            return one.space == lease.space && one.address == lease.address;
+        });
+        if (known == unused.end())
+            let_rest(lease, lease.cooldown, lease.owner.name_hash());
+        else if (known->owner == Owner{})
+            let_rest(lease, std::max(lease.cooldown, kForeignRest), 0);
         released.push_back(lease);
     }
     return released;
@@ -235,7 +266,7 @@ bool LeaseBook::restore(const Lease& lease) {
     const std::vector<Lease> own = find_by_owner(lease.owner.key);
     if (std::any_of(own.begin(), own.end(), [&](const Lease& other) { return other.slot == lease.slot; })) return false;
     if (!insert(lease)) return false;
-    stop_resting(lease.space, address_in(lease));
+    stop_resting(lease, lease.owner.name_hash());
     return true;
 }
 
@@ -306,7 +337,7 @@ Usage LeaseBook::usage(const Claim& claim) const {
     Usage usage;
     for_each_in(rows_, escaped(claim.space), claim, [&](const Row&) { return ++usage.leases, true; });
     for_each_in(resting_, claim.space, claim, [&](const RestingAddress& one) {
-        if (rests(one)) ++usage.cooling;
+        if (rests(one) && !is_leased(one)) ++usage.cooling;
         return true;
     });
     return usage;

@@ -1,13 +1,13 @@
 // The leases of a node and the addresses that rest, as a value: which addresses are given, to whom, and which are free.
 // A node has some hundred of them, so every question is a walk over sorted rows. A row stays the line of the file that
 // it was until somebody asks whose lease it is: most calls are about one row. Where leases are in blocks, the book also
-// has the ranges and blocks, which BlockTable reads and changes.
+// has the ranges and blocks, which BlockRows reads and changes.
 #pragma once
 
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/ipam/store.hpp>
-#include <rdmanet/ipam/store/block_file.hpp>
+#include <rdmanet/ipam/store/block.hpp>
 #include <rdmanet/ipam/store/lease_file.hpp>
 
 #include <cstddef>
@@ -23,23 +23,15 @@
 
 namespace rdmanet::ipam {
 
-/// An address that was released, and that nobody gets before `until` while others are free: its peers still remember
-/// who had it.
+/// An address that was released, and that nobody but the pod that had it gets before `until` while others are free: its
+/// peers still remember who had it. While that pod has it again, it stays here, in case its ADD fails.
 struct RestingAddress {
     std::string space;
     base::IpAddress address;
-    std::int64_t until = 0; // seconds of CLOCK_BOOTTIME
+    std::int64_t until = 0;  // seconds of CLOCK_BOOTTIME
+    std::uint64_t whose = 0; // Owner::name_hash()
 
     friend bool operator==(const RestingAddress&, const RestingAddress&) = default;
-};
-
-/// A range, and what this node has found out about it.
-struct RangeRow {
-    BlockRange range;
-    std::string looked_in{}; // the boot in which the cluster was asked which blocks the node had before
-    /// When the cluster had no block left, in seconds of CLOCK_BOOTTIME, and the hash of the claim that it had none for.
-    std::int64_t full_since = 0;
-    std::uint64_t full_claim = 0;
 };
 
 class LeaseBook {
@@ -54,7 +46,7 @@ public:
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);
     [[nodiscard]] std::optional<Granted> reserve_at_once(const Owner& owner, const std::vector<Claim>& claims);
 
-    /// Releases those of `leases` that are still as they were read, and returns them. Those in `unused` do not rest.
+    /// Releases those of `leases` that are still as they were read, and returns them. `unused`: as in Store::withdraw().
     std::vector<Lease> release(const std::vector<Lease>& leases, const std::vector<Lease>& unused = {});
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir);
     [[nodiscard]] Regained regain(const Lease& lease);
@@ -74,19 +66,19 @@ public:
     [[nodiscard]] bool has_free(const Claim& claim) const;
     [[nodiscard]] Usage usage(const Claim& claim) const;
 
-    /// Of a file of blocks.
-    std::string file_id;
-    std::vector<RangeRow> ranges; // by space and address
-    std::vector<Block> blocks;    // the same
+    std::vector<BlockRange> ranges;
+    std::vector<Block> blocks; // by space and address
 
     /// Whether something was changed since the book was read.
     [[nodiscard]] bool is_changed() const { return is_changed_; }
     void note_change() { is_changed_ = true; }
 
     /// One line for each row, and one at the end that shows whether all of them are there.
-    [[nodiscard]] std::string to_text() const;
-    /// Throws NotABook, and NewerBook.
-    [[nodiscard]] static LeaseBook parse(std::string text, Time now);
+    /// `inode` is that of the file that gets the text: a copy that somebody puts back is another file.
+    [[nodiscard]] std::string to_text(std::uint64_t inode) const;
+    /// Of the text in the file with that inode. Blocks of a file that was put back count as unconfirmed: the cluster may
+    /// have given them to another node since. Throws NotABook, and NewerBook.
+    [[nodiscard]] static LeaseBook parse(std::string text, std::uint64_t inode, Time now);
 
 private:
     struct Row {
@@ -99,11 +91,18 @@ private:
     /// Takes addresses for the slots that have no lease yet.
     [[nodiscard]] ReserveOutcome fill(Slots slots, const Owner& owner, const std::vector<Claim>& claims);
     /// The address, or why there is none.
-    [[nodiscard]] std::variant<base::IpAddress, Taken, Exhausted> take(const Claim& claim, std::size_t slot);
+    [[nodiscard]] std::variant<base::IpAddress, Taken, Exhausted> take(const Claim& claim, std::size_t slot,
+                                                                       std::uint64_t whose);
     [[nodiscard]] std::optional<base::IpAddress> lowest_free(const Claim& claim) const;
+    /// The first that nobody has and that was the pod's.
+    [[nodiscard]] const RestingAddress* find_own(const Claim& claim, std::uint64_t whose) const;
     [[nodiscard]] const RestingAddress* longest_resting(const Claim& claim) const;
+    [[nodiscard]] bool is_leased(const RestingAddress& resting) const;
     [[nodiscard]] bool rests(const RestingAddress& resting) const;
-    void stop_resting(const std::string& space, const base::IpAddress& address);
+    [[nodiscard]] bool is_remembered(const RestingAddress& resting) const;
+    void let_rest(const Lease& lease, std::chrono::seconds cooldown, std::uint64_t whose);
+    /// Unless it is the pod's.
+    void stop_resting(const Lease& lease, std::uint64_t whose);
     /// Calls `act` for the leases whose rows have the word in them.
     template <class Act>
     void for_each_with(std::string_view word, Act act) const;

@@ -1,12 +1,14 @@
 // The format of STATE_DIR/leases: a line for each row, fields with tabs between them.
 //
 //   rdmanet leases 1
-//   file    ID                                               of a file of blocks
+//   file    INODE                                            of this file
 //   lease   SPACE ADDRESS LENGTH SLOT NETWORK CONTAINER IFNAME POD_NAMESPACE POD_NAME POD_UID NETNS_PATH NETNS_COOKIE
 //           NETNS_INODE PID_VIEW BOOT_ID SINCE COOLDOWN      by space and address
-//   rest    SPACE ADDRESS UNTIL                              by space and address
-//   range   SPACE SUBNET BLOCK_SIZE REQUESTABLE KUBECONFIG NODE_NAME LOOKED_IN FULL_SINCE FULL_CLAIM
-//   block   SPACE PREFIX RANGE_LENGTH STATE VERSION NODE_UID BOOT_ID SINCE HOLDER
+//   rest    SPACE ADDRESS UNTIL WHOSE                        by space and address; earlier versions wrote no WHOSE
+//   range   UID NAME SPACE SUBNET BLOCK_SIZE REQUESTABLE GONE_AFTER IS_GONE IS_FENCED HELD_BY KUBECONFIG NODE_NAME
+//           FULL_UNTIL FULL_FOR FULL_CLAIM                   HELD_BY: with spaces between, which no name has
+//   block   RANGE_UID SPACE PREFIX STATE UID VERSION NODE_UID BOOT_ID CONFIRMED SINCE HOLDER
+//                                                            by space and address
 //   end     HASH                                             of everything before this line
 //
 // A backslash and two hexadecimal digits stand for a control character and for the backslash itself.
@@ -87,6 +89,7 @@ public:
         if (!value) throw NotABook("a field is no number");
         return *value;
     }
+    [[nodiscard]] bool is_at_end() const { return is_at_end_; }
     void expect_end() const {
         if (!is_at_end_) throw NotABook("a line has too many fields");
     }
@@ -100,74 +103,97 @@ RestingAddress read_resting(Fields& fields) {
     std::string space = fields.text();
     const auto address = base::IpAddress::parse(fields.raw());
     if (!address) throw NotABook("what rests is no address");
-    return {.space = std::move(space), .address = *address, .until = fields.number<std::int64_t>()};
+    RestingAddress one{.space = std::move(space), .address = *address, .until = fields.number<std::int64_t>()};
+    if (!fields.is_at_end()) one.whose = fields.number<std::uint64_t>();
+    return one;
 }
 
-void write(const RangeRow& row, std::string& text) {
-    const BlockRange& range = row.range;
+void write(const BlockRange& range, std::string& text) {
     Writer(text, "range")
+        .field(range.uid)
+        .field(range.name)
         .field(range.space)
         .field(range.subnet.to_string())
         .field(range.block_size)
         .field(range.requestable ? range.requestable->to_string() : "")
+        .field(static_cast<std::int64_t>(range.gone_after.count()))
+        .field(static_cast<int>(range.is_gone))
+        .field(static_cast<int>(range.is_fenced))
+        .field(base::join(range.held_by, " "))
         .field(range.kubeconfig)
         .field(range.node_name)
-        .field(row.looked_in)
-        .field(row.full_since)
-        .field(row.full_claim);
+        .field(static_cast<int>(range.is_scarce));
 }
 
 base::IpPrefix read_prefix(Fields& fields) {
     const auto prefix = base::IpPrefix::parse(fields.raw());
-    if (!prefix) throw NotABook("a range or block has no addresses");
+    if (!prefix || prefix->has_host_bits()) throw NotABook("a range or block has no addresses");
     return *prefix;
 }
 
-RangeRow read_range(Fields& fields) {
-    std::string space = fields.text();
-    RangeRow row{.range = {.space = std::move(space), .subnet = read_prefix(fields)}};
-    row.range.block_size = fields.number<unsigned>();
-    if (!std::has_single_bit(row.range.block_size) || row.range.block_size > kMostBlockSize)
-        throw NotABook("a range has an impossible block size");
-    if (const std::string requestable = fields.text(); !requestable.empty()) {
-        row.range.requestable = base::IpPrefix::parse(requestable);
-        if (!row.range.requestable) throw NotABook("the requestable part of a range has no addresses");
+std::vector<std::string> words_in(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const auto end = std::min(text.find(' '), text.size());
+        words.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
     }
-    row.range.kubeconfig = fields.text();
-    row.range.node_name = fields.text();
-    row.looked_in = fields.text();
-    row.full_since = fields.number<std::int64_t>();
-    row.full_claim = fields.number<std::uint64_t>();
-    return row;
+    return words;
+}
+
+BlockRange read_range(Fields& fields) {
+    const std::string uid = fields.text();
+    const std::string name = fields.text();
+    const std::string space = fields.text();
+    BlockRange range{.uid = uid, .name = name, .space = space, .subnet = read_prefix(fields)};
+    range.block_size = fields.number<unsigned>();
+    if (!std::has_single_bit(range.block_size) || range.block_size > kMostBlockSize ||
+        base::address_bits(range.subnet.family()) - range.subnet.length() > kMostHostBits)
+        throw NotABook("a range cannot be cut into its blocks");
+    if (const std::string requestable = fields.text(); !requestable.empty()) {
+        range.requestable = base::IpPrefix::parse(requestable);
+        if (!range.requestable) throw NotABook("the requestable part of a range has no addresses");
+    }
+    range.gone_after = std::chrono::seconds(fields.number<std::int64_t>());
+    range.is_gone = fields.number<int>() != 0;
+    range.is_fenced = fields.number<int>() != 0;
+    range.held_by = words_in(fields.text());
+    range.kubeconfig = fields.text();
+    range.node_name = fields.text();
+    range.is_scarce = fields.number<int>() != 0;
+    return range;
 }
 
 void write(const Block& block, std::string& text) {
     Writer(text, "block")
+        .field(block.range_uid)
         .field(block.space)
         .field(block.prefix.to_string())
-        .field(block.range.length())
         .field(static_cast<int>(block.state))
+        .field(block.uid)
         .field(block.version)
         .field(block.node_uid)
         .field(block.boot_id)
+        .field(block.confirmed ? std::to_string(*block.confirmed) : "")
         .field(block.since)
         .field(block.holder);
 }
 
 Block read_block(Fields& fields) {
-    std::string space = fields.text();
-    const base::IpPrefix prefix = read_prefix(fields);
-    const auto in_range = base::IpPrefix::make(prefix.address(), fields.number<unsigned>());
-    if (!in_range) throw NotABook("a block has an impossible length");
-    Block block{.space = std::move(space),
-                .prefix = prefix,
-                .range = *base::IpPrefix::make(in_range->network(), in_range->length())};
+    const std::string range_uid = fields.text();
+    const std::string space = fields.text();
+    Block block{.range_uid = range_uid, .space = space, .prefix = read_prefix(fields)};
     const int state = fields.number<int>();
-    if (state < 0 || state > static_cast<int>(BlockState::lost)) throw NotABook("a block has an impossible state");
+    if (state < 0 || state > static_cast<int>(BlockState::going)) throw NotABook("a block has no state");
     block.state = static_cast<BlockState>(state);
+    block.uid = fields.text();
     block.version = fields.text();
     block.node_uid = fields.text();
     block.boot_id = fields.text();
+    if (const std::string_view confirmed = fields.raw(); !confirmed.empty()) {
+        block.confirmed = base::parse_integer<std::int64_t>(confirmed);
+        if (!block.confirmed) throw NotABook("a field is no number");
+    }
     block.since = fields.number<std::int64_t>();
     block.holder = fields.text();
     return block;
@@ -281,20 +307,21 @@ Lease parse_lease(std::string_view line) {
     return lease;
 }
 
-std::string LeaseBook::to_text() const {
+std::string LeaseBook::to_text(std::uint64_t inode) const {
     std::string text = fmt::format("{}{}\n", kHead, kVersion);
-    if (!file_id.empty()) Writer(text, "file").field(file_id);
+    Writer(text, "file").field(inode);
     for (const Row& row : rows_) text.append(row.line);
     for (const RestingAddress& one : resting_)
-        Writer(text, "rest").field(one.space).field(one.address.to_string()).field(one.until);
-    for (const RangeRow& range : ranges) write(range, text);
+        Writer(text, "rest").field(one.space).field(one.address.to_string()).field(one.until).field(one.whose);
+    for (const BlockRange& range : ranges) write(range, text);
     for (const Block& block : blocks) write(block, text);
     return sealed(std::move(text));
 }
 
 /// The hash tells damage. What it can't tell is a program that writes nonsense: a row must still make sense.
-LeaseBook LeaseBook::parse(std::string text, Time now) {
+LeaseBook LeaseBook::parse(std::string text, std::uint64_t inode, Time now) {
     LeaseBook book(now);
+    bool is_put_back = true;
     book.source_ = std::make_shared<const std::string>(std::move(text));
     for (std::string_view body = body_of(*book.source_); !body.empty();) {
         const auto end = body.find('\n');
@@ -319,12 +346,14 @@ LeaseBook LeaseBook::parse(std::string text, Time now) {
         } else if (kind == "block") {
             book.blocks.push_back(read_block(fields));
         } else if (kind == "file") {
-            book.file_id = fields.text();
+            is_put_back = fields.number<std::uint64_t>() != inode;
         } else {
             throw NotABook(fmt::format("a line begins with {}", base::quoted(kind)));
         }
         fields.expect_end();
     }
+    if (is_put_back)
+        for (Block& block : book.blocks) block.confirmed.reset();
     return book;
 }
 

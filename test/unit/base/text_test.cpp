@@ -9,6 +9,13 @@
 
 using namespace rdmanet::base;
 
+TEST_CASE("a text is shortened between two characters") {
+    CHECK(shortened("gr\xc3\xbc\xc3\x9f", 6) == "gr\xc3\xbc\xc3\x9f");
+    CHECK(shortened("gr\xc3\xbc\xc3\x9f", 5) == "gr\xc3\xbc...");
+    CHECK(shortened("gr\xc3\xbc\xc3\x9f", 3) == "gr...");
+    CHECK(shortened("\x80\x80", 1) == "...");
+}
+
 TEST_CASE("a word for a shell is one word there, whatever it holds") {
     CHECK(shell_word("eth0.100") == "eth0.100");
     CHECK(shell_word("") == "''");

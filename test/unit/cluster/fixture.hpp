@@ -4,7 +4,7 @@
 
 #include "support/reporter.hpp"
 
-#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/ipam/store.hpp>
 #include <rdmanet/kube/api.hpp>
 

@@ -46,7 +46,7 @@ TEST_CASE_METHOD(CutSubnet, "a connection that ends at any byte of requests and 
     }
     REQUIRE(release(owner("whole", "p")) == "10.0.0.1/29");
     int given = 0;
-    cut_at_each(traffic, 24, [&](const TcpProxy& proxy, const std::string& where) {
+    cut_at_each(traffic, 8, [&](const TcpProxy& proxy, const std::string& where) {
         INFO(where);
         const auto by_proxy = connect_by(proxy);
         WhereaboutsStore broken(*by_proxy, options({kRange}));
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(CutSubnet, "a DEL whose connection ends at any byte says so, or
         traffic = {.requests = proxy.bytes_of_requests(), .answers = proxy.bytes_of_answers()};
     }
     int released = 0;
-    cut_at_each(traffic, 16, [&](const TcpProxy& proxy, const std::string& where) {
+    cut_at_each(traffic, 8, [&](const TcpProxy& proxy, const std::string& where) {
         INFO(where);
         REQUIRE(reserve(owner("c", "p"), {claim(kRange)}) == "10.0.0.1/29");
         const auto by_proxy = connect_by(proxy);

@@ -1,6 +1,6 @@
 #include "blocks/objects.hpp"
 
-#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -34,14 +34,30 @@ TEST_CASE("objects are called as whereabouts calls them") {
     CHECK(reservation("net", "10.0.0.5") == "net-10.0.0.5");
 }
 
-TEST_CASE("an AddressRange that can't be cut is refused, and one of whereabouts may have any size") {
-    const auto parse = [](const std::string& range, const std::string& store) {
-        const json::Document object = json::Document::parse(
-            R"({"metadata": {"name": "x", "resourceVersion": "1", "uid": "u"}, "spec": {"range": ")" + range +
-            R"(", "store": ")" + store + R"(", "blockSize": 16}})");
-        return RangeObject::parse(object.root()).subnet.length();
+TEST_CASE("an AddressRange that can't be used is ignored, and says why") {
+    const auto parse = [](const std::string& spec) {
+        const json::Document object =
+            json::Document::parse(R"({"metadata": {"name": "x", "uid": "u"}, "spec": {)" + spec + "}}");
+        return parse_range(object.root());
     };
-    CHECK(parse("fc00::/8", "blocks") == 8);
-    CHECK(parse("::/0", "whereabouts") == 0);
-    for (const char* range : {"::/0", "fc00::/7"}) CHECK_THROWS_AS(parse(range, "blocks"), json::ValueError);
+    const auto why = [&](const std::string& spec) { return std::get<IgnoredRange>(parse(spec)).why; };
+    const auto range = std::get<AddressRange>(parse(
+        R"("range": "fd00::/64", "networkName": "blue", "blockSize": 64, "requestable": "fd00::/120", "goneAfter": "1h30m")"));
+    CHECK(range.subnet == base::IpPrefix::parse("fd00::/64"));
+    CHECK(range.space == "blue");
+    CHECK(range.block_size == 64);
+    CHECK(range.requestable == base::IpPrefix::parse("fd00::/120"));
+    CHECK(range.gone_after == std::chrono::minutes(90));
+    const auto plain = std::get<AddressRange>(parse(R"("range": "10.0.0.0/24")"));
+    CHECK(plain.block_size == 16);
+    CHECK(plain.gone_after == kGoneAfter);
+    using Catch::Matchers::Contains;
+    CHECK_THAT(why(R"("range": "10.0.0.0/24", "store": "blocks")"),
+               Contains("an earlier version") && Contains("delete it"));
+    CHECK_THAT(why(R"("range": "10.0.0.1/24")"), Contains("spec.range") && Contains("10.0.0.1/24"));
+    CHECK_THAT(why(R"("range": "fc00::/7")"), Contains("that can be cut into blocks"));
+    CHECK_THAT(why(R"("range": "10.0.0.0/24", "blockSize": 24)"), Contains("a power of two"));
+    CHECK_THAT(why(R"("range": "10.0.0.0/24", "requestable": "10.0.1.0/28")"), Contains("a part of the range"));
+    for (const char* time : {"9m", "1", "h", "10x", "99999999999999h"})
+        CHECK_THAT(why(R"("range": "10.0.0.0/24", "goneAfter": ")" + std::string(time) + '"'), Contains("10m"));
 }

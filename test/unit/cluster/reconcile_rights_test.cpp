@@ -12,7 +12,8 @@ namespace {
 
 class Rights : public Leftovers {
 public:
-    /// Everything that is to be freed, and a successor that takes one record over in the middle. What was refused.
+    /// Everything that is to be freed, a range whose count has changed, and a successor that takes one record over in
+    /// the middle. What was refused.
     std::string refusal_of_everything() {
         Relay relay("limited", space);
         return refusal_of_everything(relay);
@@ -21,25 +22,28 @@ public:
     std::string refusal_of_everything(Relay& relay) {
         const std::string network = own_space();
         const std::string pool = network + "-10.0.0.0-24";
-        create(objects("ippools"),
-               R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + pool +
-                   R"("},"spec":{"range":"10.0.0.0/24","allocations":{"1":)" + record("a", ref("p")) + "}}}");
+        make_pool("{\"1\":" + record("a", ref("p")) + "}", network + "-");
         make_reservation(network + "-10.0.0.1", ref("p"));
-        BlockObject block{.space = space,
-                          .range = prefix("10.9.0.0/16"),
-                          .block = prefix("10.9." + std::to_string(++count_ % 256) + ".0/28"),
-                          .node = {.name = "gone", .uid = space, .machine_id = "m", .boot_id = space},
-                          .lease_file = "f"};
-        create(kBlocksPath, block.to_text());
+        const std::string number = std::to_string(++count_);
+        const std::string range = "10." + number + ".0.0/16";
+        const std::string uid = declare(range);
+        make_block("10." + number + ".0.0/28", "gone", {.range_uid = uid});
+        make_block("10." + number + ".1.0/28", "gone", {.range_uid = uid});
+        BlockObject marked = block_of("10." + number + ".0.0/28");
+        marked.gone = GoneMark{.since = 1, .why = "gone"};
+        patch(path_of("10." + number + ".0.0/28"),
+              R"([{"op":"add","path":"/metadata/annotations","value":)" + marked.annotations_text() + "}]");
         relay.decide([&, asked = 0](const std::string& request) mutable {
-            if (request == kClock && ++asked == 2) relay.clock_ahead = kBlocksApart.count();
+            if (request == kClock && ++asked == 2) relay.clock_ahead = kApart.count();
             if (request == "PATCH " + objects("ippools/" + pool))
                 patch(objects("ippools/" + pool),
                       R"([{"op":"replace","path":"/spec/allocations/1/id","value":"successor"}])");
             return Fate::passes;
         });
         const auto api = relay.connect();
-        return reconcile(*api, {}, soon()).failure;
+        const std::string failure = reconcile(*api, {}, soon()).failure;
+        delete_object(path_of_range(range));
+        return failure;
     }
 
     [[nodiscard]] std::string token_of(const std::string& account) {
@@ -50,6 +54,10 @@ public:
     }
 
 private:
+    [[nodiscard]] BlockObject block_of(const std::string& block) {
+        const auto outcome = admin->get(path_of(block), soon());
+        return BlockObject::parse(std::get<kube::Object>(outcome).content.root());
+    }
     int count_ = 0;
 };
 

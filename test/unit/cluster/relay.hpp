@@ -32,6 +32,7 @@ struct Busy {
     unsigned status = 429;
     unsigned seconds = 1;
     std::string words = "too many requests are waiting here";
+    std::string reason{};
 };
 
 class Relay {
@@ -60,7 +61,7 @@ public:
     /// The next change is lost, or its answer is.
     void decide_next_change(Fate fate) {
         decide([fate, done = false](const std::string& request) mutable {
-            if (done || request.starts_with("GET ")) return Fate::passes;
+            if (done || request.starts_with("GET ") || request.ends_with("dryRun=All")) return Fate::passes;
             done = true;
             return fate;
         });
@@ -110,7 +111,8 @@ private:
     }
     static std::string text_of(const Busy& busy) {
         json::Writer status; // of meta/v1
-        status.begin_object().member("kind", "Status").member("message", busy.words).end_object();
+        status.begin_object().member("kind", "Status").member("message", busy.words);
+        status.member("reason", busy.reason).end_object();
         const std::string body = status.to_text();
         return "HTTP/1.1 " + std::to_string(busy.status) + " X\r\nRetry-After: " + std::to_string(busy.seconds) +
                "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
@@ -128,8 +130,8 @@ private:
         const auto space = text.find(' ');
         const std::string method = text.substr(0, space);
         std::string target = text.substr(space + 1, text.find(" HTTP/") - space - 1);
-        if (const auto limit = target.find("limit=250"); limit != std::string::npos && has_small_pages)
-            target.replace(limit, std::string_view("limit=250").size(), "limit=3");
+        if (const auto limit = target.find("limit=500"); limit != std::string::npos && has_small_pages)
+            target.replace(limit, std::string_view("limit=500").size(), "limit=3");
         http::Request request{.method = method, .target = std::move(target)};
         for (const char* name : {"Authorization", "Accept", "Content-Type"}) {
             const auto at = text.find(std::string("\r\n") + name + ": ");

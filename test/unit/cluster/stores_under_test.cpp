@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 namespace rdmanet::cluster::test {
@@ -43,7 +44,11 @@ private:
 /// A node, each of whose processes has a connection of its own.
 class OneNode final : public ipam::test::StoreUnderTest {
 public:
-    std::unique_ptr<ipam::Store> connect(const std::vector<std::string>& /*subnets*/) override {
+    std::unique_ptr<ipam::Store> connect(const std::vector<std::string>& subnets) override {
+        for (const std::string& subnet : subnets) {
+            const std::scoped_lock lock(mutex_);
+            if (declared_.insert(subnet).second) cluster_.declare(subnet);
+        }
         const std::shared_ptr<kube::Api> api = cluster_.connect();
         BlocksStore::Options options;
         options.api = [api]() -> kube::Api& { return *api; };
@@ -59,6 +64,8 @@ public:
 
 private:
     BlocksFixture cluster_;
+    std::mutex mutex_;
+    std::set<std::string> declared_;
     ipam::test::TemporaryDirectory directory_;
     std::string boot_ = cluster_.space + "-boot";
     std::string name_ = cluster_.make_node("a", boot_);

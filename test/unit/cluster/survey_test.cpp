@@ -49,6 +49,10 @@ TEST_CASE("a survey reads records of every version of whereabouts") {
     for (const SeenRecord& record : pool.records) CHECK(record.trouble == "");
     CHECK(pool_of("2001-db8---64", R"({"range":"2001:db8::/64","allocations":{}})").trouble == "");
     CHECK(pool_of("node-1-10.0.1.0-28", R"({"range":"10.0.1.0/28"})").space == "node-1"); // a slice
+    CHECK(pool_of("10.0.0.0-24", R"({"range":"10.0.0.0/24"})").mark == "");
+    CHECK(pool_of(R"(10.0.0.0-24","annotations":{"rdmanet.cni/address-range":"r1"},"uid":"u)",
+                  R"({"range":"10.0.0.0/24"})")
+              .mark == "r1");
 }
 
 TEST_CASE("a survey says what is wrong with an object, and refuses none") {
@@ -88,6 +92,31 @@ TEST_CASE("a survey reads reservations of rdmanet, of whereabouts and of its ear
     CHECK(reservation_of(R"("name":"nothing")", R"({"podref":"a/b"})").trouble != "");
 }
 
+TEST_CASE("a survey reads blocks, also those of earlier builds, and says why it can't") {
+    const auto block_of = [](const std::string& metadata, const std::string& spec) {
+        return parse_seen_block(json::Document::parse(R"({"metadata":{"name":"n-10.0.0.0-28","resourceVersion":"1",)"
+                                                      R"("uid":"b1")" +
+                                                      metadata + R"(},"spec":{)" + spec +
+                                                      R"("range":"10.0.0.0/24","block":"10.0.0.0/28",)"
+                                                      R"("node":{"name":"n1","uid":"u1"},"bootID":"t1"}})")
+                                    .root());
+    };
+    const SeenBlock block =
+        block_of("", R"("networkName":"n","rangeUID":"r1","inUse":3,"inUseAt":"2026-01-01T00:00:00Z",)");
+    CHECK(block.trouble == "");
+    CHECK(block.space == "n");
+    CHECK(block.range_uid == "r1");
+    CHECK(block.node_uid == "u1");
+    CHECK(block.in_use == 3);
+    CHECK_FALSE(block.is_node_gone);
+    CHECK(block_of(R"(,"annotations":{"rdmanet.cni/node-gone":"1767225600 gone"})", "").is_node_gone);
+    CHECK(block_of(R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")", "").is_going);
+    const SeenBlock earlier = block_of("", R"("space":"n","leaseFile":"f","released":true,)");
+    CHECK(earlier.trouble == "");
+    CHECK(earlier.space == "n");
+    CHECK(block_of("", R"("inUse":"many",)").trouble != "");
+}
+
 TEST_CASE("the status of a pod's networks gives its addresses, but for the default network's") {
     const SeenPod pod = pod_with_status(R"([{\"name\":\"default/eth\",\"ips\":[\"10.244.0.5\"],\"default\":true},)"
                                         R"({\"name\":\"shop/roce\",\"ips\":[\"10.0.0.5\",\"fd00::5\",\"x\",7]},7])");
@@ -102,7 +131,6 @@ TEST_CASE("the status of a pod's networks gives its addresses, but for the defau
 TEST_CASE("a network has its addresses in pools if its own plugin or one of its list says so") {
     CHECK(has_pools(R"({"type":"macvlan","ipam":{"type":"whereabouts","range":"10.0.0.0/24"}})"));
     CHECK(has_pools(R"({"plugins":[{"type":"tuning"},{"type":"rdmanet","ipam":{"type":"rdmanet"}}]})"));
-    CHECK(has_pools(R"({"type":"rdmanet","ipam":{"type":"rdmanet","store":"blocks"}})")); // the range has a pool, too
     CHECK_FALSE(has_pools(R"({"type":"rdmanet","ipam":{"type":"rdmanet","store":"node"}})"));
     CHECK_FALSE(has_pools(R"({"type":"macvlan","ipam":{"type":"static"}})"));
     CHECK_FALSE(has_pools(""));

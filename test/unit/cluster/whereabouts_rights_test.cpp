@@ -2,8 +2,6 @@
 #include "blocks_fixture.hpp"
 #include "role.hpp"
 
-#include "blocks/objects.hpp"
-
 #include <catch2/catch.hpp>
 
 #include <memory>
@@ -36,6 +34,7 @@ public:
         options.warn = [&](const std::string& text) { warning = text; };
         WhereaboutsStore store(*api_, options);
         try {
+            (void)cluster_uid(*api_, soon());
             (void)store.give_back_earlier_boot(soon());
             (void)store.reserve(owner("old", "p"), {claim(range)}, soon());
             (void)store.adopt(store.find_predecessors(owner("new", "p"), soon()), owner("new", "p"), soon());
@@ -45,12 +44,12 @@ public:
         }
         return warning;
     }
-    /// A range of blocks that overlaps is about to be confirmed: ours is withdrawn.
-    [[nodiscard]] std::string refusal_to_withdraw() {
-        const RangeObject first{.space = space, .subnet = prefix("10.0.0.0/16"), .store = kInBlocks, .block_size = 16};
-        create(kRangesPath, first.to_text());
-        const std::string why = refusal();
-        return why.find("overlaps") == std::string::npos ? why : std::string();
+    /// Of a range that is gone, on another node.
+    void leave_block() {
+        declare("10.0.0.0/29");
+        auto other = node("b");
+        (void)other->reserve("c", {claim("10.0.0.0/29")});
+        undeclare("10.0.0.0/29");
     }
 
 private:
@@ -58,9 +57,13 @@ private:
     ThisNode node_;
 };
 
+/// The pool is free, marked by a range that is gone, or still has a block.
 std::string refusal_of_pools(const std::string& user) {
     if (std::string why = PoolTry(user).refusal(); !why.empty()) return why;
-    return PoolTry(user).refusal_to_withdraw();
+    PoolTry other(user);
+    other.leave_block();
+    const std::string why = other.refusal();
+    return why.find("of an AddressRange that is gone") == std::string::npos ? why : std::string();
 }
 
 } // namespace

@@ -1,7 +1,6 @@
+#include "pools/api.hpp"
 #include "relay.hpp"
 #include "subnet.hpp"
-#include "unit/ipam/fixture.hpp"
-#include "whereabouts_api.hpp"
 
 #include "unit/ipam/fixture.hpp"
 
@@ -63,7 +62,9 @@ TEST_CASE_METHOD(Subnet, "a node lets the addresses rest that it gave back, unle
     CHECK(reserve(owner("b", "q"), {resting}) == "10.0.0.2/29");
     CHECK(release(owner("a", "p")) == "10.0.0.1/29");
     store = std::make_unique<WhereaboutsStore>(*api, remembering); // another process
-    CHECK(reserve(owner("a", "p"), {resting}) == "10.0.0.3/29");
+    CHECK(reserve(owner("g", "v"), {resting}) == "10.0.0.3/29");
+    CHECK(reserve(owner("again", "p"), {resting}) == "10.0.0.1/29"); // the pod that had it
+    CHECK(release(owner("again", "p")) == "10.0.0.1/29");
     CHECK(reserve(owner("c", "r"), {wanting(kRange, "10.0.0.1")}) == "10.0.0.1/29");
     CHECK(release(owner("c", "r")) == "10.0.0.1/29");
     CHECK(release(owner("b", "q")) == "10.0.0.2/29");
@@ -112,18 +113,24 @@ TEST_CASE_METHOD(Subnet, "an address that another range has given is not given a
 
 TEST_CASE_METHOD(Subnet, "any number of addresses that another range has given costs three requests") {
     if (!is_there()) return;
-    WhereaboutsStore wider(*api, options({"10.0.0.0/24"}));
+    const ipam::test::TemporaryDirectory directory;
+    WhereaboutsStore::Options wide = options({"10.0.0.0/24"});
+    wide.state_directory = directory.path();
+    WhereaboutsStore wider(*api, wide);
     constexpr int kGiven = 30;
     for (int number = 1; number <= kGiven; ++number)
         (void)wider.reserve(owner("w" + std::to_string(number), "wide"), {claim("10.0.0.0/24")}, soon());
     Relay relay("rdmanet");
     const auto counted = relay.connect();
-    WhereaboutsStore counting(*counted, options({"10.0.0.0/25"}));
+    WhereaboutsStore::Options own = options({"10.0.0.0/25"});
+    own.state_directory = directory.path();
+    WhereaboutsStore counting(*counted, own);
     (void)counting.reserve(owner("first", "p"), {wanting("10.0.0.0/25", "10.0.0.100")}, soon()); // makes the pool
     (void)relay.take_requests();
     CHECK(text_of(counting.reserve(owner("a", "p"), {claim("10.0.0.0/25")}, soon())) == "10.0.0.31/25");
-    const auto requests = relay.take_requests();
+    auto requests = relay.take_requests();
     CAPTURE(requests);
+    std::erase_if(requests, [](const auto& request) { return request.find("rdmanet-turns") != std::string::npos; });
     CHECK(requests.size() <= 6);
     CHECK(reservation("10.0.0.31") == R"({"ifname":"net1","podref":"default/p"})");
     CHECK(text_of(counting.release(owner("a", "p").key, soon())) == "10.0.0.31/25");
@@ -308,4 +315,40 @@ TEST_CASE_METHOD(Subnet, "a right that is missing to look for what a reboot left
 TEST_CASE_METHOD(Subnet, "an ADD outside of Kubernetes is refused") {
     if (!is_there()) return;
     CHECK_THROWS_WITH(reserve(owner("a", ""), {claim(kRange)}), Contains("K8S_POD_NAME"));
+}
+
+TEST_CASE_METHOD(Subnet, "a server that drops the interfaces of records is refused with a command, once in a boot") {
+    if (!is_there()) return;
+    const ipam::test::TemporaryDirectory directory;
+    const auto admin = connect("admin");
+    const std::string crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ippools.whereabouts.cni.cncf.io";
+    const std::string interface = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/allocations/"
+                                  "additionalProperties/properties/ifname";
+    const auto change = [&](const std::string& operation) {
+        REQUIRE(std::holds_alternative<kube::Object>(admin->patch(crd, operation, soon())));
+    };
+    Relay relay("rdmanet");
+    const auto counted = relay.connect();
+    WhereaboutsStore::Options own = options({kRange});
+    own.state_directory = directory.path();
+    WhereaboutsApi objects(*api, "kube-system");
+    change(R"([{"op":"remove","path":")" + interface + "\"}]"); // as whereabouts 0.6 has it
+    CHECK(comes_true([&] { return !objects.keeps_interfaces(soon()); }));
+    WhereaboutsStore old(*counted, own);
+    CHECK_THROWS_WITH(old.reserve(owner("a", "p"), {claim(kRange)}, soon()), Contains("kubectl apply -f"));
+    change(R"([{"op":"add","path":")" + interface + R"(","value":{"type":"string"}}])");
+    CHECK(comes_true([&] { return objects.keeps_interfaces(soon()); }));
+    const auto looks = [&] {
+        const auto requests = relay.take_requests();
+        return std::count_if(requests.begin(), requests.end(), [](const std::string& request) {
+            return request.find("dryRun=All") != std::string::npos;
+        });
+    };
+    CHECK(looks() == 1);
+    CHECK(text_of(old.reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+    CHECK(looks() == 1);
+    CHECK(text_of(old.reserve(owner("a", "p", "net2"), {claim(kRange)}, soon())) == "10.0.0.2/29");
+    WhereaboutsStore other(*counted, own); // of another process
+    CHECK(text_of(other.reserve(owner("b", "q"), {claim(kRange)}, soon())) == "10.0.0.3/29");
+    CHECK(looks() == 0);
 }

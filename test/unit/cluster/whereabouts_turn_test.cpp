@@ -1,7 +1,7 @@
 // Nodes that write one pool at once take turns.
+#include "pools/turn.hpp"
 #include "relay.hpp"
 #include "subnet.hpp"
-#include "whereabouts_turn.hpp"
 
 #include "unit/ipam/fixture.hpp"
 
@@ -106,10 +106,6 @@ TEST_CASE_METHOD(InCrowd, "in a crowd, the pool is read and written within a tur
     CHECK(ends < static_cast<std::ptrdiff_t>(requests.size()));
     const auto is_read = [](const std::string& request) { return request.starts_with(std::string("GET ") + kObjects); };
     CHECK(std::count_if(requests.begin(), requests.begin() + begins, is_read) == 0);
-
-    CHECK(text_of(crowded->release(owner("a", "p").key, soon())) == "10.0.0.1/29");
-    const auto returning = relay.take_requests();
-    CHECK(place_of(returning, std::string("POST ") + kLeases) == 0);
     CHECK_FALSE(has_lease());
 }
 
@@ -138,22 +134,6 @@ TEST_CASE_METHOD(InCrowd, "who waits for a turn in vain claims nothing, and wait
     CHECK(turns(*api, ipam::system_time().boot).is_crowded(pool_of_case()));
 }
 
-TEST_CASE_METHOD(InCrowd, "who waits for a turn in vain still gives back") {
-    if (!is_there()) return;
-    Relay relay("rdmanet");
-    relay.clock_ahead = -kHour; // the Lease has never been there for too long
-    const auto its_api = relay.connect();
-    const auto crowded = in_crowd(*its_api);
-    CHECK(text_of(crowded->reserve(owner("a", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
-    leave_lease();
-    turns(*api, ipam::system_time().boot).note_crowd(pool_of_case());
-    CHECK(text_of(crowded->release(owner("a", "p").key, base::Deadline::in(8s))) == "10.0.0.1/29");
-    CHECK(has_lease());
-    relay.clock_ahead = kHour;
-    CHECK(text_of(crowded->reserve(owner("b", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
-    CHECK_FALSE(has_lease());
-}
-
 TEST_CASE_METHOD(InCrowd, "a server that is too busy for a turn is not asked for the pool") {
     if (!is_there()) return;
     Relay relay("rdmanet");
@@ -175,12 +155,12 @@ TEST_CASE_METHOD(InCrowd, "a turn that is given back by its holder is the next o
     if (!is_there()) return;
     auto first = std::make_optional(turns(*api, kNow));
     first->note_crowd(pool_of_case());
-    auto held = std::make_optional(first->wait(pool_of_case(), InVain::fail, soon()));
+    auto held = std::make_optional(first->wait(pool_of_case(), soon()));
     CHECK(held->is_among_nodes());
     CHECK(has_lease());
     held.reset();
     CHECK_FALSE(has_lease());
-    CHECK(first->wait(pool_of_case(), InVain::fail, soon()).is_among_nodes());
+    CHECK(first->wait(pool_of_case(), soon()).is_among_nodes());
 }
 
 TEST_CASE_METHOD(InCrowd, "without one of the rights to take turns, claims go on without") {
@@ -221,7 +201,7 @@ TEST_CASE_METHOD(InCrowd,
     if (!is_there()) return;
     const auto at = [&](std::int64_t now) { return turns(*api, now); };
     CHECK(at(kNow).is_crowded(pool_of_case())); // perhaps: nobody has looked in this boot
-    (void)at(kNow).wait(pool_of_case(), InVain::fail, soon());
+    (void)at(kNow).wait(pool_of_case(), soon());
     at(kNow).note_read(pool_of_case(), 99ms);
     CHECK_FALSE(at(kNow).is_crowded(pool_of_case()));
     at(kNow).note_read(pool_of_case(), 100ms);

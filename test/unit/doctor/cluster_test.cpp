@@ -95,26 +95,34 @@ TEST_CASE("the store of a network is in files of the host, wherever its / is mou
     const std::string named = R"(, "configuration_path": "/etc/cni/net.d/whereabouts.d/whereabouts.conf")";
     CHECK(network("").empty());
     CHECK_THAT(network(named), Has("ADD refuses it: ipam.configuration_path: this node has no file /etc/cni"));
-    node.write("etc/cni/net.d/whereabouts.d/whereabouts.conf", R"({"kubernetes": {"kubeconfig": "/k"}})");
+    node.write("etc/cni/net.d/whereabouts.d/whereabouts.conf",
+               R"({"kubernetes": {"kubeconfig": "/etc/kubernetes/k"}})");
     const std::string missing = network(named);
     CHECK_THAT(missing,
                Documented("networks", "the kubeconfig of a network's store is not there") && !Has(node.root()));
-    node.write("k", "kind: [");
-    CHECK_THAT(network(named),
-               Documented("networks", "the kubeconfig of a network's store is not YAML", "| correct kubeconfig /k\n"));
-    node.write("k", kubeconfig_for("http://127.0.0.1:1"));
+    node.write("etc/kubernetes/k", "kind: [");
+    CHECK_THAT(network(named), Documented("networks", "the kubeconfig of a network's store is not YAML",
+                                          "| correct kubeconfig /etc/kubernetes/k\n"));
+    node.write("etc/kubernetes/k", kubeconfig_for("http://127.0.0.1:1"));
     CHECK(network(named).empty());
-    node.write("k", kubeconfig_with_files("/pki/current.crt", "/pki/token"));
-    CHECK_THAT(network(named), Has("names /pki/current.crt, which is missing on this node"));
-    node.write("pki/2026.crt", "a certificate");
-    fs::create_symlink("/pki/2026.crt", node.root() + "/pki/current.crt");
-    CHECK_THAT(network(named), Has("names /pki/token, which is missing on this node") && !Has(node.root()));
-    node.write("pki/token", "a token");
+    node.write("etc/kubernetes/k", kubeconfig_with_files("pki/current.crt", "/etc/kubernetes/token"));
+    CHECK_THAT(network(named), Has("names /etc/kubernetes/pki/current.crt, which is missing on this node"));
+    node.write("etc/kubernetes/pki/2026.crt", "a certificate");
+    fs::create_symlink("2026.crt", node.root() + "/etc/kubernetes/pki/current.crt");
+    CHECK_THAT(network(named), Has("names /etc/kubernetes/token, which is missing on this node") && !Has(node.root()));
+    node.write("etc/kubernetes/token", "a token");
     CHECK(network(named).empty());
+    // As kubelet.conf.
+    node.write("etc/kubernetes/k", kubeconfig_with_files("/var/lib/kubelet/pki/ca.crt", "/etc/kubernetes/token"));
+    CHECK_THAT(network(named), Has("names /var/lib/kubelet/pki/ca.crt, but a kubeconfig that a network names must have "
+                                   "its files below /etc/kubernetes"));
+    node.write("etc/cni/net.d/rdmanet.d/rdmanet.conf", R"({"directories": ["/etc/cni/net.d"]})");
+    CHECK_THAT(network(named), Has("kubeconfig /etc/kubernetes/k is not below a directory whose files networks may use "
+                                   "(/etc/cni/net.d)"));
 
     node.write("etc/cni/net.d/rdmanet.d/rdmanet.conf", R"({"store": "etcd"})");
-    CHECK_THAT(network(""), Has("ADD refuses it: ", "no store \"etcd\""));
-    CHECK(network(named).empty());
+    CHECK_THAT(network(""), Has("ADD refuses it: ", "store: expected \"node\" or no such key, found \"etcd\""));
+    CHECK_THAT(network(named), !Has("etcd"));
 }
 
 TEST_CASE("a configuration of Multus that cannot work stops pods") {

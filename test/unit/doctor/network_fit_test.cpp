@@ -144,18 +144,19 @@ TEST_CASE("what a definition asks of this node is only worth knowing") {
 
 TEST_CASE("the files of a definition's store matter only where its pods run") {
     NetworkMachine node;
-    node.write("etc/cni/net.d/whereabouts.d/whereabouts.conf", R"({"kubernetes": {"kubeconfig": "/k"}})");
+    node.write("etc/cni/net.d/whereabouts.d/whereabouts.conf",
+               R"({"kubernetes": {"kubeconfig": "/etc/kubernetes/k"}})");
     const Definitions definitions(NetworkMachine::text_of(
         std::string(kShared) + R"(, "ipam": {"type": "rdmanet", "range": "10.0.0.0/24", "configuration_path": )"
                                R"("/etc/cni/net.d/whereabouts.d/whereabouts.conf"})"));
     definitions.tell(node);
     node.must_find("definitions", "the kubeconfig of a definition's store is not there",
-                   "| default/roce | its kubeconfig /k", "if its pods shall run here, ");
+                   "| default/roce | its kubeconfig /etc/kubernetes/k", "if its pods shall run here, ");
     node.write("var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
                R"({"Data": {"RegisteredDevices": {"example.com/b": ["0"]}}})");
     CHECK_THAT(node.found_by("definitions"), Has("run elsewhere") && !Has("kubeconfig"));
     node.remove("var/lib/kubelet/device-plugins");
-    node.write("k", kubeconfig_for("http://127.0.0.1:1"));
+    node.write("etc/kubernetes/k", kubeconfig_for("http://127.0.0.1:1"));
     CHECK_THAT(node.found_by("definitions"), !Has("/k"));
 }
 

@@ -10,13 +10,14 @@ constexpr const char* kTainted = R"([{"key": "dedicated", "value": "hpc", "effec
 
 constexpr const char* kStatus = R"({"kind": "Status"})";
 
-/// An API server that has the Node node-1 and nothing else. It hangs up on the token "hated", as TLS does if a
-/// kubeconfig has the CA of yesterday. Behind the token "unlucky" is a load balancer without a server.
+/// An API server that has the Node node-1, perhaps AddressRanges, and nothing else. It hangs up on the token "hated",
+/// as TLS does if a kubeconfig has the CA of yesterday. Behind the token "unlucky" is a load balancer without a
+/// server.
 class Cluster {
 public:
-    explicit Cluster(const std::string& taints)
-        : server_([node = R"({"metadata": {"name": "node-1"}, "spec": {"taints": )" + taints +
-                          "}}"](http::test::Connection& client) {
+    explicit Cluster(const std::string& taints, const std::string& ranges = "")
+        : server_([ranges, node = R"({"metadata": {"name": "node-1"}, "spec": {"taints": )" + taints +
+                                  "}}"](http::test::Connection& client) {
               for (std::string request = client.read_request(); !request.empty(); request = client.read_request()) {
                   if (request.find("Bearer hated") != std::string::npos) return;
                   const auto asks_for = [&](const char* path) {
@@ -28,6 +29,8 @@ public:
                       return client.answer("no backend", "503 Service Unavailable");
                   else if (asks_for("/api/v1/nodes/node-1"))
                       client.answer(node);
+                  else if (!ranges.empty() && asks_for("/apis/rdmanet.cni/v1alpha1/addressranges"))
+                      client.answer(R"({"items": [)" + ranges + "]}");
                   else if (asks_for("/version"))
                       client.answer(R"({"gitVersion": "v1.31.0"})");
                   else
@@ -140,6 +143,24 @@ TEST_CASE("the API server must know the node by its name") {
                    "set \"nodeName\" in /etc/cni");
     node.write("etc/cni/net.d/rdmanet.d/rdmanet.conf", R"({"nodeName": "node-1"})");
     CHECK(node.found_by("node-name").empty());
+}
+
+TEST_CASE("an AddressRange that counts for nothing is a warning") {
+    const NodeOfCluster node;
+    const Cluster without(kTainted);
+    node.use("multus", without.url());
+    CHECK_THAT(node.why_not("address-ranges"), Has("does not know AddressRanges"));
+    const std::string declared =
+        R"({"metadata": {"name": "roce", "uid": "r"}, "spec": {"range": "10.0.0.0/16", "blockSize": 16}})";
+    const Cluster cluster(kTainted, declared);
+    node.use("multus", cluster.url());
+    CHECK(node.found_by("address-ranges").empty());
+    CHECK(node.why_not("address-ranges").empty());
+    const Cluster updated(kTainted, declared + R"(, {"metadata": {"name": "old", "uid": "o"}, "spec": )"
+                                               R"({"range": "10.1.0.0/16", "store": "blocks"}})");
+    node.use("multus", updated.url());
+    node.must_find("address-ranges", "an earlier build has recorded a range", "| AddressRange old | ",
+                   "`kubectl delete addressrange old`");
 }
 
 TEST_CASE("a pod that this user may not see is not called dead") {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <semaphore>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -121,6 +122,35 @@ TEST_CASE(
     CHECK(server.connections() == 3);
 }
 
+TEST_CASE("a request of which nothing was sent, because the kept connection is gone, is sent on another one") {
+    std::binary_semaphore is_read{0};
+    std::binary_semaphore is_reset{0};
+    ScriptedServer server([&](Connection& connection) {
+        if (connection.read_request().starts_with("PATCH")) return connection.send(kAnswer);
+        connection.send(kAnswer);
+        is_read.acquire();
+        connection.reset();
+        is_reset.release();
+    });
+    const auto patch_after_reset = [&] {
+        Client client = client_of(server);
+        (void)client.ask({.method = "GET", .target = "/"}, soon());
+        is_read.release();
+        is_reset.acquire();
+        return client.ask({.method = "PATCH", .target = "/"}, soon()).body;
+    };
+    // Where the kernel is slow to bring the reset, something is sent, and the outcome is unknown.
+    for (int attempt = 1;; ++attempt) {
+        try {
+            CHECK(patch_after_reset() == "hello");
+            break;
+        } catch (const TransportError& error) {
+            CHECK(error.may_have_been_done());
+            REQUIRE(attempt < 100);
+        }
+    }
+}
+
 TEST_CASE("a server that says nothing is waited for until the deadline, but is only called silent if it had time") {
     ScriptedServer server([](Connection& connection) {
         (void)connection.read_request();
@@ -157,8 +187,9 @@ TEST_CASE("a server that goes silent on a kept connection is not asked again") {
 TEST_CASE("what is no HTTP, and what is too much, is refused") {
     const std::vector<std::string> answers = {
         "SSH-2.0-OpenSSH_9.2\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 20001\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX: " + std::string(15'000, 'x') + "\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + std::string(20'000, 'x'),
         "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\n" + std::string(100, 'x'),
     };
     // Each request has a connection of its own: what the client refuses ends one, and so does the last answer.
@@ -166,8 +197,9 @@ TEST_CASE("what is no HTTP, and what is too much, is refused") {
         (void)connection.read_request();
         connection.send(*next++);
     });
-    Client client = client_of(server, {.connect = 60s, .request = 60s, .most_bytes = 100});
-    for (const char* why : {"no HTTP", "no HTTP that can be used: body limit", "header limit"}) {
+    Client client = client_of(server, {.connect = 60s, .request = 60s, .most_bytes = 20'000});
+    for (const char* why :
+         {"no HTTP", "no HTTP that can be used: body limit", "header limit", "more than 20000 bytes"}) {
         const TransportError error = failure_of(client);
         CHECK(error.stage() == Stage::http);
         CHECK_THAT(error.what(), Contains(why));

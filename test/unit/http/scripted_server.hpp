@@ -37,6 +37,12 @@ public:
         }
         return text;
     }
+    /// Ends the connection as the kernel does it for a process that was killed with unread bytes.
+    void reset() {
+        const linger at_once{.l_onoff = 1, .l_linger = 0};
+        (void)::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        fd_.reset();
+    }
     void send(std::string_view text) { rdmanet::test::send_all(fd_.get(), text); }
     void answer(std::string_view body, const std::string& status = "200 OK") {
         send("HTTP/1.1 " + status + "\r\nContent-Type: application/json\r\nContent-Length: " +

@@ -129,31 +129,14 @@ TEST_CASE("a start or an end outside of the range is a fault, which does not aff
     CHECK_THAT(std::string(faulty.fault->what()), Names("range_start", "10.0.0.0/24", "10.0.1.1"));
 }
 
-TEST_CASE("a cooldown gives a warning where the store cannot keep it on all nodes") {
-    const auto warnings_of = [](const std::string& cooldown, const std::string& store) {
-        std::string text;
-        for (const std::string& one :
-             config(R"({"range": "10.0.0.0/24", "cooldown": )" + cooldown + ", " + store + "}").warnings)
-            text += one;
-        return text;
-    };
-    const std::string pools = R"("store": "whereabouts", "kubernetes": {"kubeconfig": "/k"})";
-    CHECK_THAT(warnings_of("60", pools), Contains("cooldown: only the node that released an address waits"));
-    CHECK(warnings_of("60", R"("store": "blocks", "kubernetes": {"kubeconfig": "/k"})").empty());
-    CHECK(warnings_of("60", R"("store": "node")").empty());
-    CHECK(warnings_of("0", pools).empty());
-}
-
 TEST_CASE("keys without meaning here are accepted; unknown keys and keys about uniqueness produce a warning") {
     CHECK(config(R"({"range": "10.0.0.0/24", "log_file": "/x", "log_level": "debug", "datastore": "kubernetes",
         "leader_lease_duration": 1500, "sleep_for_race": 0,
-        "reconciler_cron_expression": "* * * * *", "node_slice_size": "", "etcd_host": "", "configuration_path": ""})")
+        "reconciler_cron_expression": "* * * * *", "node_slice_size": "", "etcd_host": "10.0.0.9:2379", "configuration_path": ""})")
               .warnings.empty());
     // The cluster has a say, too.
     CHECK(config(R"({"range": "10.0.0.0/24", "store": "node", "kubernetes": {"kubeconfig": "/etc/k"}})")
               .warnings.empty());
-    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "store": "node", "etcd_ca_cert_file": "x"})"),
-               Names("etcd_ca_cert_file", "ignored"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "rangeStart": "10.0.0.9"})"),
                Names("rangeStart", "unknown key", "\"range_start\""));
 }

@@ -36,8 +36,14 @@ inline base::IpPrefix prefix(std::string_view text) {
     return base::IpPrefix::parse(text).value();
 }
 
+/// Where the node of the tests has its "/".
+inline const TemporaryDirectory& node_root() {
+    static const TemporaryDirectory root;
+    return root;
+}
+
 inline Config config(std::string_view ipam) {
-    return parse_config(json::Document::parse(ipam).root());
+    return parse_config(json::Document::parse(ipam).root(), node_root().path());
 }
 
 inline Owner owner(const std::string& container, const std::string& pod_uid = "", const std::string& ifname = "net1") {

@@ -234,6 +234,48 @@ TEST_CASE("an address rests after it was given back", "[store]") {
     });
 }
 
+TEST_CASE("a pod that is made again gets its address back, and others don't get it meanwhile", "[store]") {
+    for_each_store({"10.0.0.0/29"}, [](const Subject& on) {
+        Claim claim = on.claim("10.0.0.0/29");
+        claim.cooldown = std::chrono::hours(1);
+        claim.resting = Resting::left_alone;
+        const auto again = [](const std::string& container) {
+            Owner one = owner(container, "web-0");
+            one.pod_uid = "uid-of-" + container;
+            return one;
+        };
+        const std::string first = on.reserve(again("a"), {claim});
+        CHECK(on.release(again("a")) == first);
+        CHECK(on.reserve(owner("b", "web-1"), {claim}) != first);
+        Owner other_interface = again("c");
+        other_interface.key.ifname = "net2";
+        CHECK(on.reserve(other_interface, {claim}) != first);
+        const auto second = on.store->reserve(again("d"), {claim}, soon());
+        CHECK(text_of(second) == first);
+        // Also after an ADD that failed.
+        (void)on.store->withdraw(again("d").key, std::get<Granted>(second).fresh, soon());
+        CHECK(on.reserve(owner("e", "web-2"), {claim}) != first);
+        CHECK(on.reserve(again("f"), {claim}) == first);
+    });
+}
+
+TEST_CASE("an address that another host uses rests for its pod, too, even without a cooldown", "[store]") {
+    for_each_store({"10.0.0.0/29"}, [](const Subject& on) {
+        Claim claim = on.claim("10.0.0.0/29");
+        claim.cooldown = std::chrono::seconds(GENERATE(0, 3600));
+        claim.resting = Resting::left_alone;
+        const auto first = on.store->reserve(owner("a", "p"), {claim}, soon());
+        REQUIRE(std::holds_alternative<Granted>(first));
+        auto foreign = std::get<Granted>(first).fresh;
+        foreign.at(0).owner = {};
+        CHECK(text_of(on.store->withdraw(owner("a", "p").key, foreign, soon())) == text_of(first));
+        CHECK(on.leases("10.0.0.0/29") == 0);
+        const std::string second = on.reserve(owner("b", "p"), {claim});
+        CHECK(second != text_of(first));
+        CHECK(on.reserve(owner("c", "q"), {claim}) != text_of(first));
+    });
+}
+
 TEST_CASE("leases of a range are listed by address, in pages", "[store]") {
     for_each_store({"10.0.0.0/24"}, [](const Subject& on) {
         for (const char* last : {"5", "1", "9", "3"})

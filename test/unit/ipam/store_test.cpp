@@ -130,6 +130,39 @@ TEST_CASE_METHOD(StoreFixture, "after its rest an address is free") {
     CHECK(faults().empty());
 }
 
+TEST_CASE_METHOD(StoreFixture, "after its rest an address is its pod's until another pod gets it, or for a day") {
+    const Claim many = resting(claim("10.0.0.0/24"), 30);
+    CHECK(reserve(owner("a", "other"), {many}) == "10.0.0.0/24");
+    CHECK(reserve(owner("b", "web"), {many}) == "10.0.0.1/24");
+    CHECK(release(owner("b")) == "10.0.0.1/24");
+    CHECK(release(owner("a")) == "10.0.0.0/24");
+    now.boot += 30 + 86399;
+    CHECK(reserve(owner("c", "web"), {claim("10.0.0.0/32")}) == "10.0.0.0/32"); // the range has changed
+    CHECK(release(owner("c")) == "10.0.0.0/32");
+    CHECK(reserve(owner("d", "web"), {many}) == "10.0.0.1/24");
+    CHECK(release(owner("d")) == "10.0.0.1/24");
+    now.boot += 30;
+    CHECK(reserve(owner("e", "third"), {many}) == "10.0.0.0/24");
+    CHECK(reserve(owner("f", "fourth"), {many}) == "10.0.0.1/24");
+    CHECK(release(owner("f")) == "10.0.0.1/24");
+    CHECK(reserve(owner("g", "web"), {many}) == "10.0.0.2/24");
+    CHECK(release(owner("g")) == "10.0.0.2/24");
+    now.boot += 30 + 86400;
+    CHECK(reserve(owner("h", "web"), {many}) == "10.0.0.1/24");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "what a pod got back is no resting address for others") {
+    const Claim two = resting(claim("10.0.0.0/31"), 30);
+    CHECK(reserve(owner("a", "web"), {two}) == "10.0.0.0/31");
+    CHECK(release(owner("a")) == "10.0.0.0/31");
+    CHECK(reserve(owner("b", "web"), {two}) == "10.0.0.0/31");
+    CHECK(store.usage(two, soon()).cooling == 0);
+    CHECK(reserve(owner("c"), {two}) == "10.0.0.1/31");
+    CHECK(reserve(owner("d"), {two}) == "exhausted");
+    CHECK_FALSE(store.has_free(two, soon()));
+}
+
 TEST_CASE_METHOD(StoreFixture, "a rest that began in an earlier boot is over") {
     const Claim many = resting(claim("10.0.0.0/24"), 86400);
     now.boot = 10'000'000;

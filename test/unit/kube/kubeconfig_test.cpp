@@ -67,6 +67,41 @@ TEST_CASE("certificates and tokens may be in files beside it") {
     CHECK(access.authorization == "Bearer from-file");
 }
 
+TEST_CASE("a kubeconfig that a network names, and what it names itself, is below one directory") {
+    const Directory files;
+    const std::string outside = files.write("pki/client.pem", "PEM");
+    files.write("net.d/..2026/token", "projected");
+    files.link("net.d/..data", "..2026");
+    files.link("net.d/token", "..data/token");
+    files.link("net.d/link.pem", "../pki/client.pem");
+    const auto read = [&](const std::string& user, const std::string& name = "net.d/sub/config") {
+        return read_kubeconfig(files.write(name, config(kCluster, user)), {}, {}, files.file("net.d"));
+    };
+    CHECK(read("tokenFile: ../token").authorization == "Bearer projected");
+    CHECK(read("tokenFile: " + files.file("net.d/token")).authorization == "Bearer projected");
+    for (const std::string& file :
+         {outside, std::string("../../pki/client.pem"), std::string("../link.pem"), std::string("/proc/self/comm")}) {
+        INFO(file);
+        CHECK_THROWS_WITH(read("client-certificate: " + file + "\n    client-key: " + file),
+                          Contains("kubeconfig " + files.file("net.d/sub/config: client-certificate names ")) &&
+                              Contains(file) && Contains("must have its files below " + files.file("net.d, ")) &&
+                              Contains("copy the file there, or let the node's rdmanet.conf name this kubeconfig"));
+        CHECK_THROWS_WITH(read("tokenFile: " + file), Contains("tokenFile names "));
+    }
+    CHECK_THROWS_WITH(read("token: t", "config"), Contains("/config is not below " + files.file("net.d")));
+    files.link("net.d/link", "../config");
+    CHECK_THROWS_WITH(read("token: t", "net.d/link"), Contains("leads out of"));
+    CHECK(read_kubeconfig(files.write("config", config(kCluster, "tokenFile: " + outside))).authorization ==
+          "Bearer PEM");
+}
+
+TEST_CASE("a kubeconfig in a file of the kernel is refused before it is read") {
+    const Directory files;
+    CHECK_THROWS_WITH(read_kubeconfig("/proc/kmsg"), Contains("/proc/kmsg") && Contains("may never end"));
+    CHECK_THAT(why_not(files, config(kCluster, "tokenFile: /proc/self/comm")),
+               Contains("tokenFile cannot be read: /proc/self/comm") && Contains("may never end"));
+}
+
 TEST_CASE("a user and a password, and a server that nobody verifies") {
     const Directory files;
     const Access access = read_kubeconfig(files.write(

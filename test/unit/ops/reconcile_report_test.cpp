@@ -19,8 +19,8 @@ Reconciled example() {
                             .address = "10.0.0.5",
                             .pod = "shop/till",
                             .ifname = "net1",
-                            .rule = "pod-uid",
-                            .why = "no pod has UID u1"});
+                            .rule = "pod-name",
+                            .why = "there is no pod shop/till"});
     result.kept.push_back({.kind = "AddressBlock",
                            .object = "10.1.0.16-28",
                            .address = "10.1.0.16/28",
@@ -36,7 +36,7 @@ Reconciled example() {
 
 TEST_CASE("what was freed is named with its rule, and what was kept with the reason") {
     CHECK(ops::to_text(example(), Act::frees) ==
-          "freed 10.0.0.5 of pod shop/till, net1 (IPPool 10.0.0.0-24), by rule pod-uid: no pod has UID u1\n"
+          "freed 10.0.0.5 of pod shop/till, net1 (IPPool 10.0.0.0-24), by rule pod-name: there is no pod shop/till\n"
           "kept 10.1.0.16/28 of node n1 (AddressBlock 10.1.0.16-28): it is back\n"
           "kept 3 records and blocks of pods and nodes that are there\n"
           "kept 1 record that names no pod\n"
@@ -48,8 +48,8 @@ TEST_CASE("what was freed is named with its rule, and what was kept with the rea
                             .address = "10.0.0.5",
                             .pod = "shop/till",
                             .ifname = "net1\nfreed 10.0.0.6\x1b[2J",
-                            .rule = "pod-uid",
-                            .why = "no pod has UID \x1b]0;"});
+                            .rule = "pod-name",
+                            .why = "there is no pod \x1b]0;"});
     const std::string text = ops::to_text(forged, Act::frees);
     CHECK(std::count(text.begin(), text.end(), '\n') == 1);
     CHECK(text.find('\x1b') == std::string::npos);
@@ -87,7 +87,7 @@ TEST_CASE("the same for programs") {
     CHECK(root.at("dryRun").boolean());
     CHECK(root.at("freed").to_text() ==
           R"([{"address":"10.0.0.5","interface":"net1","kind":"IPPool","object":"10.0.0.0-24","pod":"shop/till",)"
-          R"("reason":"no pod has UID u1","rule":"pod-uid"}])");
+          R"("reason":"there is no pod shop/till","rule":"pod-name"}])");
     CHECK(
         root.at("kept").to_text() ==
         R"([{"address":"10.1.0.16/28","kind":"AddressBlock","node":"n1","object":"10.1.0.16-28","reason":"it is back"}])");

@@ -7,6 +7,7 @@
 
 #include "support/concat.hpp"
 #include "support/directory.hpp"
+#include "support/line_with.hpp"
 #include "support/names.hpp"
 
 #include <catch2/catch.hpp>
@@ -16,6 +17,7 @@
 using namespace rdmanet;
 using Catch::Matchers::Contains;
 using rdmanet::test::concat;
+using rdmanet::test::line_with;
 using rdmanet::test::Names;
 
 namespace {
@@ -79,14 +81,6 @@ attach::RdmaView view() {
             .gids = {entry(4, "fd00::3", kernel::GidType::ib_or_roce_v1), entry(5, "fd00::3", kernel::GidType::roce_v2),
                      entry(7, "10.1.2.3", kernel::GidType::roce_v2)},
             .trouble = ""};
-}
-
-/// The line of `text` with `part`. Empty if there is none.
-std::string line_with(const std::string& part, const std::string& text) {
-    const auto at = text.find(part);
-    if (at == std::string::npos) return {};
-    const auto begin = text.rfind('\n', at) + 1;
-    return text.substr(begin, text.find('\n', at) - begin);
 }
 
 } // namespace

@@ -45,6 +45,29 @@ TEST_CASE("reading a node without state creates nothing") {
     CHECK_FALSE(std::filesystem::exists(directory.path() + "/state"));
 }
 
+TEST_CASE("the record that has an address is found by it, as long as both are there") {
+    const Directory directory;
+    const AttachmentStore store(directory.path() + "/state", state::read_sample_step);
+    const auto address = base::IpAddress::parse("10.0.0.7").value();
+    AttachmentRecord record = state::sample_record();
+    record.leases = {{.space = "blue", .address = "10.0.0.7/16"}};
+    const auto finds = [&] { return store.find_with_address("blue", address).has_value(); };
+    CHECK_FALSE(finds());
+    store.save(record);
+    CHECK_FALSE(finds());
+    store.note_address("blue", address, record.key);
+    CHECK(finds());
+    CHECK_FALSE(store.find_with_address("", address));
+    store.note_address("blue", address, record.key.with_role("ipam")); // another attachment has taken it
+    CHECK_FALSE(finds());
+    store.note_address("blue", address, record.key);
+    record.leases.clear();
+    store.save(record);
+    CHECK_FALSE(finds());
+    store.forget_address("blue", address);
+    store.forget_address("blue", address);
+}
+
 TEST_CASE("a saved record is loaded, listed and removed") {
     const Directory directory;
     const AttachmentStore store(directory.path() + "/state", state::read_sample_step);

@@ -78,7 +78,12 @@ TEST_CASE("ADD makes the planned changes, CHECK agrees, and DEL leaves the machi
         INFO(kind->name);
         Prepared rig(*kind);
         const bool has_lease = has_addresses(*kind);
-        const std::string lease = has_lease ? "\nlease an address from range 10.9.0.0/24: 254 of 254 are free" : "";
+        const std::string lease =
+            has_lease
+                ? "\nkeep leases in a file of this node, because no cluster is configured: this range is given on "
+                  "this node only"
+                  "\nlease an address from range 10.9.0.0/24: 254 of 254 are free"
+                : "";
         const std::string up = has_lease ? "\nadd 10.9.0.1/24 to pod's net1\nset pod's net1 up" : "";
         CHECK(text_of(rig.preview().actions) == lease + kind->plan);
         rig.log.clear(); // some kinds are warned of

@@ -1,0 +1,58 @@
+#include "blocks_upkeep.hpp"
+
+#include "block_leases.hpp"
+#include "leases.hpp"
+#include "shared_leases.hpp"
+
+#include <rdmanet/base/boot_memory.hpp>
+#include <rdmanet/base/format.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+state::LeaseStore in_blocks(const std::string& kubeconfig, const std::string& node_name) {
+    return {.kind = store_word(ipam::StoreKind::blocks), .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name};
+}
+
+} // namespace
+
+std::vector<std::string> confirm_blocks(const Node& node, const state::AttachmentStore& records,
+                                        const base::Deadline& deadline) {
+    if (!has_block_file(node)) return {};
+    ipam::BlockFile file = open_block_leases(node, records);
+    std::set<std::pair<std::string, std::string>> clusters;
+    for (const ipam::BlockRange& range : repairing(file, node, deadline, [&] { return file.ranges(); }))
+        clusters.emplace(range.kubeconfig, range.node_name);
+    std::vector<std::string> owed;
+    for (const auto& [kubeconfig, node_name] : clusters) {
+        try {
+            SharedLeases(in_blocks(kubeconfig, node_name), node, records).confirm_blocks(deadline);
+        } catch (const base::Error& error) {
+            const std::vector<ipam::Block> blocks = file.blocks();
+            const bool is_owing = std::any_of(blocks.begin(), blocks.end(), [](const ipam::Block& block) {
+                return block.state == ipam::BlockState::going;
+            });
+            std::string text = fmt::format("blocks of addresses, by kubeconfig {}: {}", kubeconfig, error.what());
+            if (is_owing)
+                owed.push_back(std::move(text));
+            else
+                node.log.warn(text);
+        }
+    }
+    return owed;
+}
+
+void look_for_earlier_blocks(const std::string& kubeconfig, const std::string& node_name, const Node& node,
+                             const state::AttachmentStore& records, const base::Deadline& deadline) {
+    const base::BootMemory memory(node.state_directory, node.boot_id, "earlier-blocks",
+                                  fmt::format("{}\n{}", kubeconfig, node_name));
+    if (memory.find()) return;
+    SharedLeases(in_blocks(kubeconfig, node_name), node, records).confirm_blocks(deadline);
+    memory.note("looked");
+}
+
+} // namespace rdmanet::attach

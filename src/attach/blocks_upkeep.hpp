@@ -1,0 +1,23 @@
+// What a node and its clusters say of its blocks, for `gc`.
+#pragma once
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/state/attachment_store.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::attach {
+
+/// Asks each cluster what it says of this node's blocks, and gives back those that the node has no use for. Returns
+/// what is still owed, one sentence for each cluster that does not answer: the file remembers it for the next call.
+[[nodiscard]] std::vector<std::string> confirm_blocks(const Node& node, const state::AttachmentStore& records,
+                                                      const base::Deadline& deadline);
+
+/// The same for the cluster that `kubeconfig` leads to, where no ADD of this boot has used its blocks: those of an
+/// earlier boot go back. Asks once in a boot. Throws ipam::StoreError.
+void look_for_earlier_blocks(const std::string& kubeconfig, const std::string& node_name, const Node& node,
+                             const state::AttachmentStore& records, const base::Deadline& deadline);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,86 @@
+// How an address of a pool is taken: the pool's record, then the reservation.
+#pragma once
+
+#include "api.hpp"
+#include "check.hpp"
+#include "pools.hpp"
+#include "records.hpp"
+#include "rest_memory.hpp"
+#include "return.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/http/pause.hpp>
+#include <rdmanet/ipam/store.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+/// What a claim needs of the store.
+struct ClaimParts {
+    const WhereaboutsStore::Options& options;
+    kube::Api& server;
+    WhereaboutsApi& api;
+    PoolCheck& check;
+    WhereaboutsReturn& returns;
+    WhereaboutsPools& pools;
+    const WhereaboutsRecords& records;
+    const RestMemory& rest;
+    std::vector<ipam::Lease>& unsettled; // claims that got no answer
+};
+
+/// One address being taken.
+class WhereaboutsClaim {
+public:
+    /// `avoided`: addresses that are not given.
+    WhereaboutsClaim(ClaimParts parts, const ipam::Owner& owner, const ipam::Claim& claim, std::size_t slot,
+                     std::set<base::IpAddress> avoided);
+
+    using Taken = std::variant<ipam::Lease, ipam::Taken, ipam::Exhausted>;
+    /// Throws ipam::StoreError, and base::TimeoutError at the deadline.
+    [[nodiscard]] Taken take(const base::Deadline& deadline);
+    /// The owner did not have the lease before.
+    [[nodiscard]] bool is_fresh() const { return is_fresh_; }
+
+private:
+    [[nodiscard]] std::optional<Taken> try_to_take(const Pool& pool, const base::Deadline& deadline);
+    /// The wanted address or a free one, or why there is none.
+    [[nodiscard]] std::variant<base::IpAddress, ipam::Taken, ipam::Exhausted>
+    choose(const Pool& pool, const base::Deadline& deadline) const;
+    [[nodiscard]] bool record(const Pool& pool, const base::IpAddress& address, const base::Deadline& deadline);
+    [[nodiscard]] std::optional<Taken> secured(const Pool& pool, const base::IpAddress& address,
+                                               const base::Deadline& deadline);
+    [[nodiscard]] std::optional<base::IpAddress> secure(const Pool& pool, base::IpAddress address,
+                                                        const base::Deadline& deadline);
+    [[nodiscard]] std::optional<base::IpAddress> choose_unreserved(const Pool& pool, const base::IpAddress& address,
+                                                                   const base::Deadline& deadline) const;
+    [[nodiscard]] bool move_record(const Pool& pool, const base::IpAddress& address, const base::IpAddress& next,
+                                   const base::Deadline& deadline);
+    [[nodiscard]] std::set<base::IpAddress> reserved_by_others(const base::IpAddress& address,
+                                                               const base::Deadline& deadline) const;
+    [[nodiscard]] ipam::Taken taken_in_another_range(const base::IpAddress& address,
+                                                     const base::Deadline& deadline) const;
+    void check_size(const Pool& pool) const;
+    [[nodiscard]] ipam::Lease lease_of(const base::IpAddress& address) const;
+    [[nodiscard]] std::string tried() const;
+
+    ClaimParts parts_;
+    const ipam::Owner& owner_;
+    const ipam::Claim& claim_;
+    std::size_t slot_;
+    Place place_;
+    std::set<base::IpAddress> avoided_;
+    bool is_fresh_ = false;
+    bool has_moved_ = false;  // once in a claim
+    bool was_marked_ = false; // when the pool was read last
+    int lost_races_ = 0;
+    std::string refused_version_; // of the pool when the server refused the last claim
+    http::Stopwatch watch_;
+};
+
+} // namespace rdmanet::cluster

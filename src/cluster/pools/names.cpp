@@ -1,0 +1,73 @@
+#include <rdmanet/cluster/pools_store.hpp>
+
+#include <rdmanet/base/format.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::cluster {
+namespace {
+
+/// whereabouts, pkg/storage/kubernetes/ipam.go, normalizeRange() and NormalizeIP().
+std::string normalised(std::string text) {
+    if (text.ends_with(':')) text.push_back('0');
+    std::replace(text.begin(), text.end(), ':', '-');
+    std::replace(text.begin(), text.end(), '/', '-');
+    return text;
+}
+
+std::optional<base::IpPrefix> parse_normalised(std::string text) {
+    const auto dash = text.rfind('-');
+    if (dash == std::string::npos) return std::nullopt;
+    std::replace(text.begin(), text.end(), '-', ':');
+    text[dash] = '/';
+    return base::IpPrefix::parse(text);
+}
+
+/// A space is `network_name`, with '@' and the range behind where addresses are unique within a range only.
+std::string with_network(const std::string& space, const std::string& name) {
+    const std::string network = space.substr(0, space.find('@'));
+    return network.empty() ? name : fmt::format("{}-{}", network, name);
+}
+
+} // namespace
+
+Place place_of(const ipam::Lease& lease) {
+    const base::IpPrefix& address = lease.address;
+    return {.space = lease.space, .subnet = base::IpPrefix::make(address.network(), address.length()).value()};
+}
+
+std::string pool_name(const Place& place) {
+    return with_network(place.space, normalised(fmt::format("{}/{}", place.subnet.network(), place.subnet.length())));
+}
+
+std::optional<base::IpPrefix> subnet_of_pool(const std::string& space, const std::string& name) {
+    const std::string before = with_network(space, "");
+    return name.starts_with(before) ? parse_normalised(name.substr(before.size())) : std::nullopt;
+}
+
+/// whereabouts, pkg/storage/kubernetes/ipam.go, IPPoolName().
+std::vector<NodeSlice> slices_of_pool(const std::string& space, const std::string& name) {
+    std::vector<NodeSlice> slices;
+    const std::string before = with_network(space, "");
+    if (!name.starts_with(before)) return slices;
+    const std::string text = name.substr(before.size());
+    for (auto dash = text.find('-'); dash != std::string::npos; dash = text.find('-', dash + 1))
+        if (const auto subnet = parse_normalised(text.substr(dash + 1)))
+            slices.push_back({.node = text.substr(0, dash), .subnet = *subnet});
+    return slices;
+}
+
+std::string reservation_name(const std::string& space, const base::IpAddress& address) {
+    return with_network(space, normalised(address.to_string()));
+}
+
+std::optional<base::IpAddress> address_of_reservation(const std::string& space, const std::string& name) {
+    const std::string before = with_network(space, "");
+    if (!name.starts_with(before)) return std::nullopt;
+    std::string text = name.substr(before.size());
+    if (const auto v4 = base::IpAddress::parse(text)) return v4;
+    std::replace(text.begin(), text.end(), '-', ':');
+    return base::IpAddress::parse(text);
+}
+
+} // namespace rdmanet::cluster

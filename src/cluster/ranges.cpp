@@ -1,0 +1,103 @@
+#include <rdmanet/cluster/ranges.hpp>
+
+#include "blocks/blocks_api.hpp"
+#include "listing.hpp"
+
+#include <rdmanet/base/boot_memory.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::cluster {
+
+const AddressRange* find_cover(const DeclaredRanges& ranges, const Place& place) {
+    const auto covers = [&](const AddressRange& range) {
+        return range.subnet.contains(place.subnet.network()) && range.subnet.contains(place.subnet.last());
+    };
+    std::vector<const AddressRange*> some; // that have addresses of it, and those that have all first
+    for (const AddressRange& range : ranges.declared)
+        if (range.space == network_of(place.space) && overlap(range.subnet, place.subnet))
+            some.insert(covers(range) ? some.begin() : some.end(), &range);
+    if (some.empty()) return nullptr;
+    const AddressRange& first = *some.front();
+    if (!covers(first))
+        throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                               fmt::format("AddressRange {} ({}) has only a part of range {}: declare all of it, or "
+                                           "give the network a range that lies in it",
+                                           first.name, first.subnet, place.subnet));
+    if (some.size() > 1)
+        throw ipam::StoreError(
+            ipam::StoreError::Kind::permanent,
+            fmt::format("AddressRanges {} ({}) and {} ({}) overlap, and both have addresses of range "
+                        "{}: delete one of them",
+                        first.name, first.subnet, some[1]->name, some[1]->subnet, place.subnet));
+    return &first;
+}
+
+DeclaredRanges recall_ranges(kube::Api& api, const base::Deadline& deadline) {
+    return BlocksApi(api).list_ranges(From::memory, deadline);
+}
+
+std::string cluster_uid(kube::Api& api, const base::Deadline& deadline) {
+    constexpr const char* kPath = "/api/v1/namespaces/kube-system";
+    const auto object = find_object(api, kPath, deadline);
+    if (!object)
+        throw ipam::StoreError(
+            ipam::StoreError::Kind::permanent,
+            fmt::format("{} has no namespace kube-system, which tells clusters apart", api.server()));
+    try {
+        return object->content.root().at("metadata").at("uid").string();
+    } catch (const json::ValueError& error) {
+        throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("{}: {}", kPath, error.what()));
+    }
+}
+
+namespace {
+
+/// A pool that no node has marked yet says nothing of a range that was declared after the node began to use it.
+bool is_recent(const std::optional<std::string>& noted) {
+    const auto at = noted ? base::parse_integer<std::int64_t>(*noted) : std::nullopt;
+    const std::int64_t now = ipam::system_time().boot;
+    return at && *at <= now && now - *at < ipam::kFreshFor.count();
+}
+
+} // namespace
+
+Keeper find_keeper(const std::vector<Place>& places, const std::vector<ipam::BlockRange>& known,
+                   const NodeMemory& memory, const std::function<kube::Api&()>& api, const base::Deadline& deadline,
+                   std::optional<DeclaredRanges>* recalled) {
+    const auto has_blocks = [&](const Place& place) {
+        return std::any_of(known.begin(), known.end(), [&](const ipam::BlockRange& range) {
+            return !range.is_gone && range.kubeconfig == memory.kubeconfig && range.space == network_of(place.space) &&
+                   range.subnet.contains(place.subnet.network()) && range.subnet.contains(place.subnet.last());
+        });
+    };
+    const auto has_pool = [&](const Place& place) {
+        return knows_pool(place, memory.state_directory, memory.boot_id, memory.kubeconfig);
+    };
+    if (std::all_of(places.begin(), places.end(), has_blocks)) return Keeper::blocks;
+    const base::BootMemory looked(memory.state_directory, memory.boot_id, "declared", memory.kubeconfig);
+    if (std::all_of(places.begin(), places.end(), has_pool) && is_recent(looked.find())) return Keeper::pools;
+    const DeclaredRanges ranges = recall_ranges(api(), deadline);
+    looked.note(fmt::format("{}", ipam::system_time().boot));
+    if (recalled != nullptr) *recalled = ranges;
+    const Place* without = nullptr;
+    const AddressRange* cover = nullptr;
+    for (const Place& place : places) {
+        const AddressRange* const its = find_cover(ranges, place);
+        if (its == nullptr)
+            without = &place;
+        else
+            cover = its;
+    }
+    if (cover != nullptr && without != nullptr)
+        throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                               fmt::format("AddressRange {} has one of the network's ranges, and none has range {}: "
+                                           "declare all ranges of a network, or none",
+                                           cover->name, without->subnet));
+    return cover != nullptr ? Keeper::blocks : Keeper::pools;
+}
+
+} // namespace rdmanet::cluster
