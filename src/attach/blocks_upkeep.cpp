@@ -27,6 +27,10 @@ std::vector<std::string> confirm_blocks(const Node& node, const state::Attachmen
     std::set<std::pair<std::string, std::string>> clusters;
     for (const ipam::BlockRange& range : repairing(file, node, deadline, [&] { return file.ranges(); }))
         clusters.emplace(range.kubeconfig, range.node_name);
+    if (clusters.empty()) // a file that was made again from the journal
+        for (const state::AttachmentRecord& record : records.list().records)
+            if (record.lease_store && record.lease_store->kind == store_word(ipam::StoreKind::blocks))
+                clusters.emplace(record.lease_store->kubeconfig, record.lease_store->node_name);
     std::vector<std::string> owed;
     for (const auto& [kubeconfig, node_name] : clusters) {
         try {

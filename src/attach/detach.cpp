@@ -181,7 +181,9 @@ base::Deadline end_of_release(const state::LeaseStore& store, const Node& node, 
     if (store.kind == store_word(ipam::StoreKind::blocks)) return own;
     const base::Deadline end = node.clusters->until(own);
     if (!end.passed()) return end;
-    throw ipam::StoreError(ipam::StoreError::Kind::temporary, "no time of this call is left to ask for that");
+    throw ipam::StoreError(
+        ipam::StoreError::Kind::temporary,
+        fmt::format("no time of this call is left to ask the cluster of kubeconfig {}", store.kubeconfig));
 }
 
 /// nullopt, or why something is owed to the cluster's store: it can't be asked, it refuses, or (empty) it may yet carry
@@ -235,7 +237,7 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
         if (!record.key.has_leases()) return;
         const bool are_its_own = undoing == Undoing::own_add || !has_leases_in_other_role(record.key, records);
         for (const ipam::Lease& lease : are_its_own ? recorded_leases_of(record) : std::vector<ipam::Lease>())
-            records.forget_address(lease.space, lease.address.address());
+            records.forget_address(lease.space, lease.address.address(), record.key);
         if (record.lease_store && are_its_own)
             is_owed = release_shared(remaining, fresh, node, records, deadline).has_value();
         // The node's own store may have some of a repeated ADD, or of one whose record is lost.

@@ -118,8 +118,7 @@ void require_not_declared(const ipam::Config& config, const Node& node, const ba
         const cluster::DeclaredRanges ranges =
             base::in_context("look whether the cluster has an AddressRange for the network's ranges", [&] {
                 return asking(config.store.kubeconfig, node, [&] {
-                    return cluster::recall_ranges(connect(config.store.kubeconfig, config.store.limits, node),
-                                                  deadline);
+                    return cluster::read_ranges(connect(config.store.kubeconfig, config.store.limits, node), deadline);
                 });
             });
         for (const cluster::AddressRange& range : ranges.declared)
@@ -151,13 +150,22 @@ void require_cluster_of_node(const ipam::Config& config, const Node& node, const
     if (store.kubeconfig_of_node.empty()) {
         const auto all = records.list().records;
         const bool is_used = std::any_of(all.begin(), all.end(), [&](const state::AttachmentRecord& record) {
-            return record.lease_store && record.lease_store->kubeconfig == own;
+            return record.lease_store && record.lease_store->kubeconfig == own && !record.owes_addresses();
         });
         if (!is_used) return;
     }
     const auto uid_of = [&](const std::string& kubeconfig) {
-        return asking(kubeconfig, node,
-                      [&] { return cluster::cluster_uid(connect(kubeconfig, store.limits, node), deadline); });
+        try {
+            return asking(kubeconfig, node,
+                          [&] { return cluster::cluster_uid(connect(kubeconfig, store.limits, node), deadline); });
+        } catch (StoreError& error) {
+            error.add_context(
+                fmt::format("pods of this node have addresses by kubeconfig {}, and whether {} leads to "
+                            "the same cluster is not known: keep the former until their pods are gone, or "
+                            "set the latter in {}",
+                            own, store.kubeconfig, ipam::kNodeFile));
+            throw;
+        }
     };
     if (uid_of(own) == uid_of(store.kubeconfig)) return same.note("same");
     throw StoreError(StoreError::Kind::permanent,
@@ -233,8 +241,10 @@ ipam::Config remembered_store(const ipam::Config& config, const Node& node, cons
     try {
         return ipam::settle_store(
             config, kind_of(find_keeper(config, places_of(config), node, records, nobody, base::Deadline::in({}))));
-    } catch (const StoreError&) {
-        return ipam::settle_store(config, StoreKind::pools);
+    } catch (const StoreError&) { // whether the network fits into pools is asked when it is known
+        ipam::Config in_pools = config;
+        in_pools.store.kind = StoreKind::pools;
+        return in_pools;
     }
 }
 

@@ -40,6 +40,10 @@ DeclaredRanges recall_ranges(kube::Api& api, const base::Deadline& deadline) {
     return BlocksApi(api).list_ranges(From::memory, deadline);
 }
 
+DeclaredRanges read_ranges(kube::Api& api, const base::Deadline& deadline) {
+    return BlocksApi(api).list_ranges(From::etcd, deadline);
+}
+
 std::string cluster_uid(kube::Api& api, const base::Deadline& deadline) {
     constexpr const char* kPath = "/api/v1/namespaces/kube-system";
     const auto object = find_object(api, kPath, deadline);

@@ -159,7 +159,12 @@ void choose_store(const json::Reader& ipam, const std::string& root, Config& con
 Config settle_store(Config config, StoreKind kind) {
     const PoolsFit fit = std::exchange(config.store.in_pools, {});
     config.store.kind = kind;
-    if (kind != StoreKind::pools) return config;
+    if (kind != StoreKind::pools) {
+        // In blocks an address is given once in all ranges of a network name.
+        for (ConfiguredRange& range : config.ranges) range.space = range.space.substr(0, range.space.find('@'));
+        for (StaticAddress& given : config.addresses) given.space = given.space.substr(0, given.space.find('@'));
+        return config;
+    }
     if (fit.fault) throw json::ValueError(*fit.fault);
     config.warnings.insert(config.warnings.end(), fit.warnings.begin(), fit.warnings.end());
     return config;

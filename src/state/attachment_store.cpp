@@ -269,27 +269,46 @@ std::string AttachmentStore::link_of(const std::string& space, const base::IpAdd
     return fmt::format("{}/addresses/{:016x}-{}", directory_, base::hash64(space), address);
 }
 
+namespace {
+
+/// The record's file name; empty without a link.
+std::string target_of(const std::string& link) {
+    char file[NAME_MAX + 1] = "";
+    const ssize_t size = ::readlink(link.c_str(), file, sizeof file);
+    return size <= 0 || size > NAME_MAX ? "" : std::string(file, static_cast<std::size_t>(size));
+}
+
+} // namespace
+
 void AttachmentStore::note_address(const std::string& space, const base::IpAddress& address,
                                    const AttachmentKey& key) const {
     const std::string link = link_of(space, address);
     const std::string file = key.file_name();
     if (::symlink(file.c_str(), link.c_str()) == 0) return;
-    if (errno == ENOENT) (void)::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU);
+    if (errno == ENOENT && ::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU) == 0) note_all_addresses();
     (void)::unlink(link.c_str()); // of an attachment that had it before
     (void)::symlink(file.c_str(), link.c_str());
 }
 
-void AttachmentStore::forget_address(const std::string& space, const base::IpAddress& address) const {
-    (void)::unlink(link_of(space, address).c_str()); // what stays is stale
+/// Records of an earlier version have no links.
+void AttachmentStore::note_all_addresses() const {
+    for (const AttachmentRecord& record : list().records)
+        for (const RecordedLease& lease : record.leases)
+            if (const auto prefix = base::IpPrefix::parse(lease.address))
+                note_address(lease.space, prefix->address(), record.key);
+}
+
+void AttachmentStore::forget_address(const std::string& space, const base::IpAddress& address,
+                                     const AttachmentKey& key) const {
+    const std::string link = link_of(space, address);
+    if (target_of(link) == key.file_name()) (void)::unlink(link.c_str()); // what stays is stale
 }
 
 std::optional<AttachmentRecord> AttachmentStore::find_with_address(const std::string& space,
                                                                    const base::IpAddress& address) const {
-    char file[NAME_MAX + 1] = "";
-    const ssize_t size = ::readlink(link_of(space, address).c_str(), file, sizeof file);
-    if (size <= 0 || size > NAME_MAX) return std::nullopt;
-    auto outcome =
-        load_from(Directory(attachments_in(directory_)), std::string(file, static_cast<std::size_t>(size)), read_step_);
+    const std::string file = target_of(link_of(space, address));
+    if (file.empty()) return std::nullopt;
+    auto outcome = load_from(Directory(attachments_in(directory_)), file, read_step_);
     auto* const record = std::get_if<AttachmentRecord>(&outcome);
     if (record == nullptr) return std::nullopt;
     const bool has_it = std::any_of(record->leases.begin(), record->leases.end(), [&](const RecordedLease& lease) {

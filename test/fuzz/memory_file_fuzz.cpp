@@ -3,7 +3,7 @@
 #include "refusal.hpp"
 
 #include "range_verdict.hpp"
-#include "rest_memory.hpp"
+#include "pools/rest_memory.hpp"
 #include "support/directory.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>

@@ -60,6 +60,9 @@ struct DeclaredRanges {
 /// From the server's memory, which may be out of date: for work that is looked at again. Throws ipam::StoreError.
 [[nodiscard]] DeclaredRanges recall_ranges(kube::Api& api, const base::Deadline& deadline);
 
+/// The same from etcd.
+[[nodiscard]] DeclaredRanges read_ranges(kube::Api& api, const base::Deadline& deadline);
+
 /// Which cluster it is: the UID of its namespace kube-system, which no other cluster has. Throws ipam::StoreError.
 [[nodiscard]] std::string cluster_uid(kube::Api& api, const base::Deadline& deadline);
 

@@ -110,7 +110,8 @@ public:
 
     /// After its record is saved. What can't be noted is in the lease store alone.
     void note_address(const std::string& space, const base::IpAddress& address, const AttachmentKey& key) const;
-    void forget_address(const std::string& space, const base::IpAddress& address) const;
+    /// Unless another attachment has it by now.
+    void forget_address(const std::string& space, const base::IpAddress& address, const AttachmentKey& key) const;
     /// nullopt: no record has it that was noted.
     [[nodiscard]] std::optional<AttachmentRecord> find_with_address(const std::string& space,
                                                                     const base::IpAddress& address) const;
@@ -124,6 +125,7 @@ public:
     [[nodiscard]] WaitingNames waiting_names() const { return WaitingNames(directory_); }
 
 private:
+    void note_all_addresses() const;
     [[nodiscard]] std::string link_of(const std::string& space, const base::IpAddress& address) const;
     [[nodiscard]] base::FileLock lock_file(const char* name, std::uint64_t slot, const std::string& what,
                                            const base::Deadline& deadline) const;

@@ -54,15 +54,10 @@ NodeAddresses list_node_addresses(const base::Deadline& deadline) {
         all.doubt = "this process is not in the node's PID namespace, and does not see all pods";
         return all;
     }
-    if (has_devices_of_programs()) {
+    if (has_devices_of_programs())
         all.doubt = "/dev/vfio has devices, and the kernel does not show the addresses of programs that drive them";
-        return all;
-    }
     const kernel::LiveNetns living = kernel::list_live_netns();
-    if (!living.doubt.empty()) {
-        all.doubt = fmt::format("not all network namespaces can be seen: {}", living.doubt);
-        return all;
-    }
+    if (!living.doubt.empty()) all.doubt = fmt::format("not all network namespaces can be seen: {}", living.doubt);
     std::vector<std::string> paths;
     for (const auto& [inode, path] : living.paths) paths.push_back(path);
     for (const kernel::HeldNetns& held : kernel::list_held_netns(living)) paths.push_back(held.path);

@@ -51,10 +51,11 @@ std::string NodeBlocks::require_this_node(const Deadline& deadline) {
                                      base::quoted(options_.node_name)));
     const auto node = api_.find_node(options_.node_name, From::etcd, deadline);
     if (!node)
-        throw StoreError(StoreError::Kind::temporary, // kubelet registers a new machine, or registers one anew
-                         fmt::format("lease store: the cluster has no Node {}: set \"nodeName\" to the name of this "
-                                     "node, in the node's rdmanet.conf",
-                                     base::quoted(options_.node_name)));
+        throw StoreError(
+            StoreError::Kind::temporary, // kubelet registers a new machine, or registers one anew
+            fmt::format("lease store: the cluster has no Node {}: wait until kubelet has registered it, or "
+                        "set \"nodeName\" to the name of this node, in the node's rdmanet.conf",
+                        base::quoted(options_.node_name)));
     require_machine(*node, options_.machine_id);
     // Of two machines with one name and one machine id, kubelet's reports name the boot of one. And a Node that names an
     // earlier boot would let reconcile think that this boot is over.

@@ -344,12 +344,11 @@ NodeBlocks::Search NodeBlocks::claim_wanted(const BlockRange& range, const IpAdd
     const auto is_wanted = [&](const Block& row) { return row.space == range.space && row.prefix == prefix; };
     for (const Block& known : file_.blocks()) {
         if (!is_wanted(known)) continue;
-        if (known.state == BlockState::going) {
-            give_back(known, deadline);
-            continue;
-        }
         know_this_node(deadline);
-        confirm(known, file_.now().boot, deadline); // a call before may have got no answer
+        if (known.state == BlockState::going)
+            give_back(known, deadline);
+        else
+            confirm(known, file_.now().boot, deadline); // a call before may have got no answer
         const std::vector<Block> rows = file_.blocks();
         const auto row = std::find_if(rows.begin(), rows.end(), is_wanted);
         if (row == rows.end()) continue;

@@ -45,7 +45,7 @@ void NodeBlocks::give_back(const Block& going, const Deadline& deadline) {
     std::string uid = going.uid;
     std::string version = going.version;
     for (int attempt = 0; attempt < 2; ++attempt) {
-        if (version.empty() || attempt != 0) {
+        if (version.empty() || !going.confirmed || attempt != 0) {
             const auto found = api_.find_block(name, deadline);
             if (!found || !is_ours(*found)) return forget(going, deadline);
             if (!why_not_open(going).empty()) return; // a network namespace still has one of its addresses

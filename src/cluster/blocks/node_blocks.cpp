@@ -26,8 +26,8 @@ std::string NodeBlocks::time_text() {
 
 void NodeBlocks::not_known(std::string_view what, const Block& block, const WriteOutcome& written) {
     throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: no answer says whether the {} of AddressBlock {} was done{}", what,
-                                 object_name(block.space, block.prefix), what_is_known(written.trouble)));
+                     fmt::format("lease store: no answer says whether the {} of AddressBlock {} was done{}: try again",
+                                 what, object_name(block.space, block.prefix), what_is_known(written.trouble)));
 }
 
 void NodeBlocks::warn(const std::string& text) const {

@@ -76,7 +76,6 @@ private:
 
     // giving_back.cpp
     void give_back(const Block& going, const Deadline& deadline);
-    void remove(const BlockObject& object, const Deadline& deadline);
 
     [[nodiscard]] bool is_of_this_cluster(const BlockRange& range) const;
     [[nodiscard]] std::optional<BlockRange> range_of(const Block& block);

@@ -1,4 +1,4 @@
-// The format of STATE_DIR/leases: a line for each row, fields with tabs between them.
+// The format of STATE_DIR/leases and STATE_DIR/blocks: a line for each row, fields with tabs between them.
 //
 //   rdmanet leases 1
 //   file    INODE                                            of this file
@@ -6,7 +6,7 @@
 //           NETNS_INODE PID_VIEW BOOT_ID SINCE COOLDOWN      by space and address
 //   rest    SPACE ADDRESS UNTIL WHOSE                        by space and address; earlier versions wrote no WHOSE
 //   range   UID NAME SPACE SUBNET BLOCK_SIZE REQUESTABLE GONE_AFTER IS_GONE IS_FENCED HELD_BY KUBECONFIG NODE_NAME
-//           FULL_UNTIL FULL_FOR FULL_CLAIM                   HELD_BY: with spaces between, which no name has
+//           IS_SCARCE                                        HELD_BY: with spaces between, which no name has
 //   block   RANGE_UID SPACE PREFIX STATE UID VERSION NODE_UID BOOT_ID CONFIRMED SINCE HOLDER
 //                                                            by space and address
 //   end     HASH                                             of everything before this line

@@ -95,6 +95,10 @@ TEST_CASE("what pools have no place for counts when it is known that the network
     const Config in_blocks = settle_store(open, StoreKind::blocks);
     CHECK(in_blocks.store.kind == StoreKind::blocks);
     CHECK(in_blocks.warnings.empty());
+    const Config apart = config("{" + kReach + R"("range": "10.0.0.0/24", "network_name": "blue",
+        "enable_overlapping_ranges": false})");
+    CHECK(settle_store(apart, StoreKind::blocks).ranges.front().space == "blue");
+    CHECK(settle_store(apart, StoreKind::pools).ranges.front().space == "blue@10.0.0.0/24");
     const Config in_pools = settle_store(open, StoreKind::pools);
     CHECK(in_pools.store.kind == StoreKind::pools);
     REQUIRE(in_pools.warnings.size() == 2);
