@@ -2,8 +2,8 @@
 // them is as if it were absent.
 #include "refusal.hpp"
 
-#include "range_verdict.hpp"
 #include "pools/rest_memory.hpp"
+#include "range_verdict.hpp"
 #include "support/directory.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
@@ -36,7 +36,7 @@ void check_resting(std::string_view text) {
 }
 
 void check_verdict(std::string_view text) {
-    const static attach::RangeVerdictMemory memory(ipam::Config(), state::LeaseStore(), node());
+    const static attach::RangeVerdictMemory memory(ipam::Config(), node());
     const static std::string file = [] {
         memory.note({});
         for (const auto& entry : std::filesystem::directory_iterator(node().state_directory))
