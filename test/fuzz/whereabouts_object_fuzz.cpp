@@ -2,8 +2,8 @@
 // understands them, and what the commands show agrees with the store.
 #include "refusal.hpp"
 
-#include "pool.hpp"
-#include "whereabouts_api.hpp"
+#include "pools/api.hpp"
+#include "pools/pool.hpp"
 
 #include <rdmanet/cluster/survey.hpp>
 
