@@ -116,7 +116,8 @@ void add_state(std::multiset<std::string>& lines) {
         const bool database = name == "leases" || name == "blocks";
         const bool lock = name == "lock" || name.ends_with(".lock");
         const bool cache = name == "records.index" || name.starts_with("resting-") || name.starts_with("crowd-") ||
-                           is_boot_memory(name);
+                           is_boot_memory(name) ||
+                           (name.ends_with(".tmp") && is_boot_memory(name.substr(0, name.size() - 4)));
         // It says nothing without its record.
         const bool stale = fs::is_symlink(entry) && !fs::exists(directory / "attachments" / fs::read_symlink(entry));
         const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
