@@ -6,6 +6,8 @@
 #include "cluster_calls.hpp"
 #include "cluster_stage.hpp"
 
+#include <rdmanet/base/error.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,9 +91,12 @@ public:
     Declared& operator=(const Declared&) = delete;
     ~Declared() {
         remove();
-        for (std::string all = blocks_as(space_, ".metadata.name"); !all.empty();
-             all.erase(0, std::min(all.find(", "), all.size() - 2) + 2))
-            delete_block(concat(kBlocks, "/", all.substr(0, all.find(", "))));
+        try {
+            for (std::string all = blocks_as(space_, ".metadata.name"); !all.empty();
+                 all.erase(0, std::min(all.find(", "), all.size() - 2) + 2))
+                delete_block(concat(kBlocks, "/", all.substr(0, all.find(", "))));
+        } catch (const base::Error&) { // the next case has a space of its own
+        }
     }
     [[nodiscard]] const std::string& name() const { return name_; }
     void apply() const { shell(concat(cluster(), "/apply '", object_, "' ", kRanges, " >/dev/null")); }
