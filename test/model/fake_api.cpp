@@ -144,11 +144,6 @@ void FakeServer::erase(const std::string& path) {
     change(std::move(next));
 }
 
-void FakeServer::restore(State state) {
-    past_.clear();
-    now_ = std::move(state);
-}
-
 void FakeServer::carry_out_late_request() {
     const Request request = std::move(late_.front());
     late_.pop_front();
@@ -169,7 +164,6 @@ Outcome FakeServer::ask(Request request) {
         request.query = request.path.substr(question + 1);
         request.path.resize(question);
     }
-    ++requests;
     const Fate fate = scheduler_.decide(request);
     const bool is_change = request.method != "GET";
     if (fate == Fate::silent) fail(TransportError::Outcome::not_sent);

@@ -69,16 +69,12 @@ public:
     [[nodiscard]] const nlohmann::json* find(const std::string& path) const;
     void put(const std::string& path, nlohmann::json object);
     void erase(const std::string& path);
-    [[nodiscard]] const State& state() const { return now_; }
-    void restore(State state);
 
     [[nodiscard]] bool has_late_request() const { return !late_.empty(); }
     void carry_out_late_request();
 
     /// Throws Killed, and http::TransportError.
     kube::Outcome ask(Request request);
-
-    std::size_t requests = 0;
 
 private:
     kube::Outcome carry_out(const Request& request, Asker& asker);

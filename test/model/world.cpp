@@ -39,7 +39,6 @@ struct Call {
     Process* process = nullptr;
     Node* node = nullptr; // none: reconcile
     bool is_add = false;
-    std::string what{};
     Asker asker{};
 };
 
@@ -69,14 +68,13 @@ public:
         persistence_ = std::array<std::size_t, 4>{0, 60, 90, 97}.at(random_.below(4));
         rate_ = random_.one_of(2) ? 0 : 40;
         changes_ = 2 + random_.below(nodes_change() ? 8 : 4);
-        adds_ = 2 + random_.below(2 * count);
+        adds_ = 2 + random_.below(count);
     }
 
     Verdict run() {
         for (std::size_t steps = 0; steps < kMostSteps && verdict_.duplicate.empty(); ++steps)
             if (!step()) break;
         for (Call& call : calls_) call.process->kill();
-        verdict_.requests = server_.requests;
         return std::move(verdict_);
     }
 
@@ -254,16 +252,15 @@ private:
 
     void begin(Call& call, std::string what, std::function<void()> act, bool is_add = false) {
         call.is_add = is_add;
-        call.what = std::move(what);
-        say("{}: {} begins", name_of(call), call.what);
-        call.process->begin([this, &call, act = std::move(act)] {
+        say("{}: {} begins", name_of(call), what);
+        call.process->begin([this, &call, what = std::move(what), act = std::move(act)] {
             std::string how = "ends";
             try {
                 act();
             } catch (const base::Error& error) {
                 how = error.what();
             }
-            say("{}: {}: {}", name_of(call), call.what, call.process->is_dead() ? "killed" : how);
+            say("{}: {}: {}", name_of(call), what, call.process->is_dead() ? "killed" : how);
         });
         go_on(call);
     }
@@ -359,7 +356,6 @@ private:
     }
 
     void look_for_duplicates(const Node& of, Pod& granted) {
-        ++verdict_.pods;
         say("{} has {}", granted.container, *granted.address);
         if (granted.keeper == cluster::Keeper::pools && server_.find(path_of(of)) == nullptr) granted.is_forfeit = true;
         for (const Node& node : nodes_)

@@ -19,8 +19,6 @@ struct Setting {
 struct Verdict {
     std::string duplicate; // which pods have one address; empty: none
     std::vector<std::string> trace;
-    std::size_t requests = 0;
-    std::size_t pods = 0;
 };
 
 /// One schedule.
