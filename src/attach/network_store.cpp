@@ -206,7 +206,7 @@ ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const 
         require_not_declared(config, node, until);
         return config;
     }
-    require_possible(config, on_node, node, deadline);
+    require_none_on_node(config, on_node, node, deadline);
     require_cluster_of_node(config, node, records, until);
     const auto keeper_of = [&](const std::vector<cluster::Place>& places) {
         return asking(config.store.kubeconfig, node, [&] {

@@ -82,7 +82,9 @@ Keeper find_keeper(const std::vector<Place>& places, const std::vector<ipam::Blo
         return knows_pool(place, memory.state_directory, memory.boot_id, memory.kubeconfig);
     };
     if (std::all_of(places.begin(), places.end(), has_blocks)) return Keeper::blocks;
-    const base::BootMemory looked(memory.state_directory, memory.boot_id, "declared", memory.kubeconfig);
+    std::string question = memory.kubeconfig; // each network looks for itself
+    for (const Place& place : places) question += fmt::format("\n{}\n{}", place.space, place.subnet);
+    const base::BootMemory looked(memory.state_directory, memory.boot_id, "declared", question);
     if (std::all_of(places.begin(), places.end(), has_pool) && is_recent(looked.find())) return Keeper::pools;
     const DeclaredRanges ranges = recall_ranges(api(), deadline);
     looked.note(fmt::format("{}", ipam::system_time().boot));

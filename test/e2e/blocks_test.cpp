@@ -56,6 +56,7 @@ TEST_CASE("a node takes a block of the AddressRange, and gives the addresses in 
     write_kubeconfig(kNobody); // from here on, any request would fail
     CHECK(check(call, result) == "");
     CHECK(outcome(call, "STATUS") == "");
+    std::filesystem::remove(kKubeconfig);
     const PluginCall second = beside(call);
     CHECK(addresses(add(second)) != addresses(result));
     CHECK_THAT(shell(binary() + " state"), Names(addresses(result), space));

@@ -1,6 +1,7 @@
 // An AddressRange and whereabouts' pools that have addresses of it, and what happens when somebody deletes the range.
 #include "blocks_fixture.hpp"
 #include "pools/api.hpp"
+#include "pools/check.hpp"
 #include "relay.hpp"
 
 #include <catch2/catch.hpp>
@@ -151,6 +152,24 @@ TEST_CASE_METHOD(Ranges, "a claim in a pool tests its UID and that it has no mar
                StartsWith("moved: ") && Contains("AddressRange " + space + "-10.0.0.0-24 covers it by now"));
     CHECK_THAT(given, EndsWith("/24"));
     CHECK_FALSE(knows_pool({.space = space, .subnet = prefix(kRange)}, state.path(), "boot", "/k"));
+}
+
+TEST_CASE_METHOD(Ranges, "each network of a node that uses pools looks for a range that was declared since") {
+    if (!is_there()) return;
+    const ipam::test::TemporaryDirectory state;
+    const std::string other = "10.7.0.0/24";
+    const auto keeper = [&](const std::string& subnet) {
+        return find_keeper(
+            {{.space = space, .subnet = prefix(subnet)}}, {},
+            {.state_directory = state.path(), .boot_id = "boot", .kubeconfig = "/k"},
+            [&]() -> kube::Api& { return *admin; }, soon());
+    };
+    for (const std::string& subnet : {kRange, other})
+        CheckedPools(state.path(), "boot", "/k").note({.space = space, .subnet = prefix(subnet)}, "uid");
+    CHECK(keeper(other) == Keeper::pools);
+    declare(kRange);
+    CHECK(keeper(other) == Keeper::pools);
+    CHECK(keeper(kRange) == Keeper::blocks); // whatever the other network has looked for a moment ago
 }
 
 TEST_CASE_METHOD(Ranges, "a pool is used after a look for ranges and blocks, which is remembered for its UID") {
