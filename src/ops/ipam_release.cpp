@@ -82,7 +82,7 @@ private:
     /// A pod that is no longer in the API may still run on its node (`kubectl delete pod --force`).
     [[nodiscard]] std::string why_left_to_node(const cluster::SeenReservation& reservation) const {
         if (reservation.node.empty() || (survey_.node && reservation.node == survey_.node_name)) return {};
-        return fmt::format("node {} holds it: run `rdmanet gc` there, then this command; if the node is gone, run "
+        return fmt::format("node {} holds it: run this command there; if the node is gone, run "
                            "`rdmanet ipam reconcile`",
                            base::quoted(reservation.node));
     }

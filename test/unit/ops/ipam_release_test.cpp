@@ -25,7 +25,7 @@ TEST_CASE("what another node holds is left to that node and to reconcile") {
         CHECK(whys.front() == whys.back());
         return whys.front();
     };
-    CHECK_THAT(kept(), Names("\"n2\"", "`rdmanet gc`", "`rdmanet ipam reconcile`"));
+    CHECK_THAT(kept(), Names("\"n2\"", "run this command there", "`rdmanet ipam reconcile`"));
     survey.reservations.front().node = "n1"; // and this is no node
     CHECK_THAT(kept(), Names("\"n1\""));
     survey.node.emplace();
