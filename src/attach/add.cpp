@@ -1,6 +1,5 @@
 // ADD. It checks everything before it changes anything. It takes the lease, then writes the record, then changes the
 // kernel. If it fails after it took the lease, the rollback undoes all of it.
-#include "clusters.hpp"
 #include "detach.hpp"
 #include "prepare.hpp"
 #include "recall.hpp"
@@ -184,9 +183,10 @@ private:
     cni::Result lease() {
         const auto* own = std::get_if<ipam::Config>(&context_.config.ipam);
         if (own == nullptr) return chained_addresses(context_.request, context_.config);
-        const ipam::Allocation allocation = take_leases(
-            *own, context_.request, record_, session_, [this] { session_.records.save(record_to_undo()); },
-            context_.deadline);
+        PodProbe pods(session_.node);
+        const ipam::Allocation allocation = session_.leases.take(
+            *own, requested_addresses(context_.request), record_, pods,
+            [this] { session_.records.save(record_to_undo()); }, context_.deadline);
         fresh_leases_ = allocation.fresh;
         reclaimed_from_ = allocation.reclaimed_from;
         return to_result(allocation);
@@ -261,9 +261,9 @@ void log_success(const AttachmentRecord& record, const base::Logger& log, const 
 
 cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
-    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) node.clusters->allow(own->store.limits.add);
     state::require_directory(node.state_directory); // before a dead pod's device is taken back
     Session session(request, node);
+    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) session.leases.allow(own->store.limits.add);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
     restore_waiting_names(name_keeper(session));
     Target target = find_target(request, config, session, deadline);
@@ -292,7 +292,7 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     log_success(attaching.record(), node.log, deadline);
     lock.reset();
     undo_reclaimed(attaching.reclaimed_from(), node, session.records, session.leases);
-    if (attaching.record().lease_store) pay_owed_addresses_soon(node, session.records);
+    if (attaching.record().lease_store) pay_owed_addresses_soon(node, session.records, session.leases);
     return result;
 }
 

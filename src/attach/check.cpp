@@ -30,8 +30,7 @@ void check(const cni::Request& request, const config::Config& config, const Node
     compare_with_kernel(wanted_by(request, config), *record, open_pod_netns(request), request.netns_path, deadline);
     if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))
         cni::delegate_check(cni::delegate_call(request, other->plugin), deadline);
-    if (std::holds_alternative<ipam::Config>(config.ipam))
-        compare_leases(*record, node, session.records, session.leases.store(), deadline);
+    if (std::holds_alternative<ipam::Config>(config.ipam)) compare_leases(*record, node, session.leases, deadline);
 }
 
 } // namespace rdmanet::attach

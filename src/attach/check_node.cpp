@@ -1,12 +1,8 @@
 #include <rdmanet/attach/check_node.hpp>
 
-#include "clusters.hpp"
 #include "compare.hpp"
 #include "detach.hpp"
-#include "leases.hpp"
-#include "node_store.hpp"
 #include "port_trouble.hpp"
-#include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
 #include "owners/liveness.hpp"
@@ -58,7 +54,7 @@ public:
         for (const AttachmentRecord& record : listing.records) {
             bool is_attached = false;
             Finding finding = check(record, is_attached);
-            checked.push_back({.name = attach::describe(record),
+            checked.push_back({.name = state::describe(record),
                                .agreement = finding.agreement,
                                .reason = std::move(finding.reason),
                                .warning = is_attached ? warning_of(record) : std::string()});
@@ -92,17 +88,11 @@ private:
         return {};
     }
 
-    /// Without a request to the server.
-    std::string why_unpayable(const AttachmentRecord& record) const {
-        const std::string& kubeconfig = record.lease_store->kubeconfig;
-        if (kubeconfig.empty()) return {};
-        try {
-            (void)node_.clusters->connect(kubeconfig, limits_of(*record.lease_store), node_.log);
-            return {};
-        } catch (const base::Error& error) {
-            return fmt::format(". It fails as long as {}; name another kubeconfig of the same cluster in {}",
-                               error.what(), ipam::kNodeFile);
-        }
+    std::string why_unpayable(const AttachmentRecord& record) {
+        const std::string obstacle = leases_.find_obstacle(*record.lease_store);
+        if (obstacle.empty()) return {};
+        return fmt::format(". It fails as long as {}; name another kubeconfig of the same cluster in {}", obstacle,
+                           ipam::kNodeFile);
     }
 
     std::optional<base::FileLock> try_to_lock(const state::AttachmentKey& key) try {
@@ -129,7 +119,7 @@ private:
             return {Agreement::differs,
                     "its ADD or DEL failed or was killed: delete the pod; if it is gone, run `rdmanet gc`"};
         is_attached = true;
-        if (!record.leases.empty()) compare_leases(record, node_, records_, leases_.store(), deadline);
+        if (!record.leases.empty()) compare_leases(record, node_, leases_, deadline);
         if (record.attach == kAttachIpam) return {};
         const auto netns = find_netns_again(record.netns.path, record.netns);
         if (!netns) return {Agreement::not_checked, describe_missing_netns(record, pod)};
@@ -143,7 +133,7 @@ private:
 
     const Node& node_;
     state::AttachmentStore records_;
-    NodeStore leases_;
+    leases::Leases leases_;
     PodProbe pods_;
     PortTrouble ports_;
 };

@@ -7,9 +7,7 @@
 // - a default route that was removed
 #include "compare.hpp"
 
-#include "leases.hpp"
 #include "session.hpp"
-#include "shared_leases.hpp"
 
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
@@ -100,7 +98,7 @@ void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& 
 std::vector<base::IpPrefix> leased_addresses(const state::AttachmentRecord& record) {
     std::vector<base::IpPrefix> addresses = record.prefixes();
     const auto store = record.lease_store;
-    if (!store || !leaves_out_static_addresses(*store)) return addresses;
+    if (!store || !leases::is_in_pools(*store)) return addresses;
     std::erase_if(addresses, [&](const base::IpPrefix& address) {
         return std::none_of(record.leases.begin(), record.leases.end(),
                             [&](const state::RecordedLease& lease) { return lease.address == address.to_string(); });
@@ -108,12 +106,12 @@ std::vector<base::IpPrefix> leased_addresses(const state::AttachmentRecord& reco
     return addresses;
 }
 
-void compare_leases(const state::AttachmentRecord& record, const Node& node, const state::AttachmentStore& records,
-                    ipam::Store& on_node, const base::Deadline& deadline) {
+void compare_leases(const state::AttachmentRecord& record, const Node& node, leases::Leases& leases,
+                    const base::Deadline& deadline) {
     PodProbe pods(node);
     std::vector<std::string> faults;
-    with_store(record.lease_store, on_node, node, records, [&](ipam::Store& store) {
-        faults = ipam::Allocator(store, pods).check(owner_key(record.key), leased_addresses(record), deadline);
+    leases.with_store(record.lease_store, [&](ipam::Store& store) {
+        faults = ipam::Allocator(store, pods).check(leases::owner_key(record.key), leased_addresses(record), deadline);
     });
     if (!faults.empty()) differs(faults.front(), kDeletePod);
 }

@@ -30,7 +30,7 @@ void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& 
 
 /// The same for the leases of the built-in allocator. Addresses that a later plugin removed from the interface must
 /// still be leased.
-void compare_leases(const state::AttachmentRecord& record, const Node& node, const state::AttachmentStore& records,
-                    ipam::Store& on_node, const base::Deadline& deadline);
+void compare_leases(const state::AttachmentRecord& record, const Node& node, leases::Leases& leases,
+                    const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -1,10 +1,8 @@
 // DEL. The journal decides what is undone. Without a record, DEL undoes only what it can prove to be this
 // attachment's.
-#include "clusters.hpp"
 #include "detach.hpp"
 #include "recall.hpp"
 #include "session.hpp"
-#include "shared_leases.hpp"
 #include "unrecorded_device.hpp"
 
 #include "owners/attachment.hpp"
@@ -48,13 +46,12 @@ bool is_in_result(const Link& link, const cni::Request& request) {
 /// A store of the cluster that can't be asked proves nothing. DEL goes on without it.
 std::vector<ipam::Lease> find_leases_of(const cni::Request& request, Session& session, const base::Deadline& deadline) {
     constexpr std::chrono::seconds kAskTimeout{5};
-    const auto where = lease_store_of(request, session.node, session.records);
+    const auto where = remembered_place_of(request, session.leases);
     // They stay in the node's own store if it had leases of the range before the node had a cluster.
-    auto on_node = session.leases.find(session.key, deadline);
+    auto on_node = session.leases.find(session.key, {}, deadline);
     if (!where || !on_node.empty()) return on_node;
     try {
-        return SharedLeases(*where, session.node, session.records)
-            .find(owner_key(session.key), deadline.at_most(kAskTimeout));
+        return session.leases.find(session.key, where, deadline.at_most(kAskTimeout));
     } catch (const base::Error& error) {
         session.node.log.warn(fmt::format("interface {} has no record, and the cluster's store cannot say whether its "
                                           "addresses are of this attachment: {}",
@@ -123,11 +120,11 @@ void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Ses
         record.steps.push_back(std::move(step));
 }
 
-AttachmentRecord bare_record(const state::AttachmentKey& key, const cni::Request& request, const Session& session) {
+AttachmentRecord bare_record(const state::AttachmentKey& key, const cni::Request& request, Session& session) {
     AttachmentRecord record;
     record.key = key;
     record.boot_id = session.node.boot_id;
-    record.lease_store = lease_store_of(request, session.node, session.records);
+    record.lease_store = remembered_place_of(request, session.leases);
     return record;
 }
 
@@ -164,7 +161,7 @@ void log_unreadable(const state::Unreadable& unreadable, const Session& session)
 }
 
 /// The record of addresses for another plugin's interface.
-std::optional<AttachmentRecord> find_ipam_record(const cni::Request& request, const Session& session, StillHeld& held) {
+std::optional<AttachmentRecord> find_ipam_record(const cni::Request& request, Session& session, StillHeld& held) {
     if (!session.key.has_leases()) return std::nullopt;
     const state::AttachmentKey key = session.key.with_role(state::kIpamRole);
     auto outcome = load(key, session, held);
@@ -206,18 +203,14 @@ bool has_given_back_shared_leases(const std::vector<AttachmentRecord>& undone, c
 
 /// It may lead to the cluster of a record whose own kubeconfig does not work any more, and its pools may have what a
 /// record does not know. Who has nothing in a cluster does not read the node's file for that.
-void use_configured_cluster(const cni::Request& request, std::vector<AttachmentRecord>& records,
-                            const Session& session) {
+void use_configured_cluster(const cni::Request& request, std::vector<AttachmentRecord>& records, Session& session) {
     const auto is_shared = [](const AttachmentRecord& record) { return record.lease_store.has_value(); };
     if (std::none_of(records.begin(), records.end(), is_shared)) return;
-    const auto configured = lease_store_of(request, session.node, session.records);
+    const auto configured = remembered_place_of(request, session.leases);
     if (!configured) return;
-    session.node.clusters->also_use(configured->kubeconfig);
-    for (AttachmentRecord& record : records) {
-        auto& store = record.lease_store;
-        if (store && store->kind == configured->kind && store->kubeconfig == configured->kubeconfig)
-            add_pools(configured->pools, *store);
-    }
+    session.leases.also_use(configured->kubeconfig);
+    for (AttachmentRecord& record : records)
+        if (record.lease_store) leases::add_pools(*configured, *record.lease_store);
 }
 
 } // namespace
@@ -238,7 +231,7 @@ void del(const cni::Request& request, const Node& node) {
         held.insert(held.end(), left.begin() + static_cast<std::ptrdiff_t>(unknown.size()), left.end());
     }
     lock.reset();
-    if (has_given_back_shared_leases(records, session)) pay_owed_addresses_soon(node, session.records);
+    if (has_given_back_shared_leases(records, session)) pay_owed_addresses_soon(node, session.records, session.leases);
     if (!held.empty())
         throw still_held_error(held, "Correct that and wait for the next DEL. If none comes, run `rdmanet gc` on the "
                                      "node once the pod is gone");

@@ -1,11 +1,6 @@
 #include "detach.hpp"
 
-#include "block_leases.hpp"
-#include "clusters.hpp"
-#include "leases.hpp"
-#include "node_store.hpp"
 #include "remaining.hpp"
-#include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
 #include "steps/contain.hpp"
@@ -125,100 +120,8 @@ std::string describe_leases(const state::AttachmentRecord& record) {
     return text;
 }
 
-constexpr const char* kEtcd = "etcd";               // a store of earlier versions
-constexpr std::chrono::seconds kReleaseTimeout{20}; // DEL and rollback have other things to do
-constexpr std::chrono::seconds kSettleTimeout{5};
-
-/// Releases what the attachment has in the store that `store` names. If its kubeconfig does not work any more
-/// (whereabouts was removed, and its token with it), another one may lead to the same cluster.
-std::vector<ipam::Lease> release_where(state::LeaseStore& store, const state::AttachmentKey& key,
-                                       const std::vector<ipam::Lease>& unused, const Node& node,
-                                       const state::AttachmentStore& records, const base::Deadline& deadline) {
-    const auto release = [&](SharedLeases& shared) {
-        std::vector<ipam::Lease> released = shared.release(owner_key(key), unused, deadline);
-        try {
-            shared.settle_unless_silent(node.clusters->until(deadline.at_most(kSettleTimeout)));
-        } catch (const base::Error& error) { // the addresses are released, and the node remembers the rest
-            node.log.info(fmt::format("blocks of addresses go back to the cluster later: {}", error.what()));
-        }
-        return released;
-    };
-    try {
-        SharedLeases shared(store, node, records);
-        return release(shared);
-    } catch (const base::Error&) {
-        if (std::all_of(store.pools.begin(), store.pools.end(), [](const auto& pool) { return pool.uid.empty(); }))
-            throw; // nothing would tell one cluster from another
-        for (const std::string& kubeconfig : node.clusters->others(store.kubeconfig)) {
-            state::LeaseStore other = store;
-            other.kubeconfig = kubeconfig;
-            try {
-                SharedLeases shared(other, node, records);
-                if (!shared.is_of_record(deadline)) continue;
-                std::vector<ipam::Lease> released = release(shared);
-                store.kubeconfig = kubeconfig;
-                return released;
-            } catch (const base::Error& error) {
-                node.log.info(fmt::format("{} does not help: {}", kubeconfig, error.what()));
-            }
-        }
-        throw;
-    }
-}
-
-/// For an error that stays until somebody does something.
-std::string fix_of(const base::Error& error) {
-    const auto* refusal = dynamic_cast<const ipam::StoreError*>(&error);
-    if (refusal != nullptr && refusal->temporary()) return {};
-    return fmt::format(". If that kubeconfig is gone for good, name another one of the same cluster in {}, and run "
-                       "`rdmanet gc`; if the cluster is gone, run `rdmanet gc --forget` with the record's file",
-                       ipam::kNodeFile);
-}
-
-/// Leases in blocks are released on the node alone. Otherwise a server is asked, for which ADD has one deadline.
-base::Deadline end_of_release(const state::LeaseStore& store, const Node& node, const base::Deadline& deadline) {
-    const base::Deadline own = deadline.at_most(kReleaseTimeout);
-    if (store.kind == store_word(ipam::StoreKind::blocks)) return own;
-    const base::Deadline end = node.clusters->until(own);
-    if (!end.passed()) return end;
-    throw ipam::StoreError(
-        ipam::StoreError::Kind::temporary,
-        fmt::format("no time of this call is left to ask the cluster of kubeconfig {}", store.kubeconfig));
-}
-
-/// nullopt, or why something is owed to the cluster's store: it can't be asked, it refuses, or (empty) it may yet carry
-/// out a request. `remaining` then says what. DEL and rollback go on, and succeed without it.
-/// The leases in `unused` do not rest.
-std::optional<std::string> release_shared(state::AttachmentRecord& remaining, const std::vector<ipam::Lease>& unused,
-                                          const Node& node, const state::AttachmentStore& records,
-                                          const base::Deadline& deadline) try {
-    state::LeaseStore& store = *remaining.lease_store;
-    if (store.kind == kEtcd) {
-        node.log.warn(
-            fmt::format("{} of {} stay in etcd, because this version has no store \"etcd\": remove them there, "
-                        "if another version still uses it",
-                        describe_leases(remaining), remaining.key));
-        return std::nullopt;
-    }
-    const auto released =
-        release_where(store, remaining.key, unused, node, records, end_of_release(store, node, deadline));
-    if (!is_unsettled(remaining, node.boot_id)) return std::nullopt;
-    const auto until = store.unsettled_until;
-    note_unsettled(released, store); // whose reservations may still come
-    store.unsettled_until = until;
-    store.is_released = true;
-    remaining.leases.clear();
-    return "";
-} catch (const base::Error& error) {
-    const std::string why = error.what() + fix_of(error);
-    node.log.error(fmt::format("the addresses of {} are still leased in the cluster, and `rdmanet gc` or a later call "
-                               "gives them back: {}",
-                               describe(remaining), why));
-    return why;
-}
-
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undoing undoing, const Node& node,
-               const state::AttachmentStore& records, NodeStore& leases, const base::Deadline& deadline,
+               const state::AttachmentStore& records, leases::Leases& leases, const base::Deadline& deadline,
                StillHeld held = {}, const std::vector<ipam::Lease>& fresh = {}) {
     const RevertContext context{.record = record,
                                 .caller = caller,
@@ -235,19 +138,16 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     std::string directory_fault; // that may be why the node's own store refused
     const bool has_no_leases = attempt(held, describe_leases(record), [&] {
         if (!record.key.has_leases()) return;
-        const bool are_its_own = undoing == Undoing::own_add || !has_leases_in_other_role(record.key, records);
-        for (const ipam::Lease& lease : are_its_own ? recorded_leases_of(record) : std::vector<ipam::Lease>())
+        const bool are_its_own = undoing == Undoing::own_add || !leases::has_leases_in_other_role(record.key, records);
+        for (const ipam::Lease& lease : are_its_own ? leases::recorded_leases_of(record) : std::vector<ipam::Lease>())
             records.forget_address(lease.space, lease.address.address(), record.key);
-        if (record.lease_store && are_its_own)
-            is_owed = release_shared(remaining, fresh, node, records, deadline).has_value();
-        // The node's own store may have some of a repeated ADD, or of one whose record is lost.
+        if (record.lease_store && are_its_own) is_owed = leases.give_back(remaining, fresh, deadline).has_value();
+        // The node may have some of a repeated ADD, or of one that was killed early or whose record is lost.
         try {
             if (undoing == Undoing::own_add)
-                leases.withdraw(record.key, fresh, deadline); // no program of the pod has run, so they need no cooldown
-            else if (are_its_own) {
-                leases.release(record.key, deadline);
-                release_block_leases(owner_key(record.key), node, records, deadline); // of an ADD that was killed early
-            }
+                leases.withdraw_on_node(record.key, fresh, deadline);
+            else if (are_its_own)
+                leases.release_on_node(record.key, deadline);
         } catch (const ipam::StoreError&) {
             directory_fault = state::find_write_fault(node.state_directory);
             throw;
@@ -280,13 +180,13 @@ Caller caller_of(const cni::Request& request) {
 }
 
 StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
-                 const state::AttachmentStore& records, NodeStore& leases, const base::Deadline& deadline,
+                 const state::AttachmentStore& records, leases::Leases& leases, const base::Deadline& deadline,
                  StillHeld held) {
     return undo(record, caller, Undoing::earlier_add, node, records, leases, deadline, std::move(held));
 }
 
 void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Caller& caller,
-                     const Node& node, const state::AttachmentStore& records, NodeStore& leases) {
+                     const Node& node, const state::AttachmentStore& records, leases::Leases& leases) {
     const auto deadline = base::Deadline::in(kUndoTimeout);
     for (const std::string& what : undo(record, caller, Undoing::own_add, node, records, leases, deadline, {}, fresh))
         node.log.error(fmt::format("still held after a failed ADD: {}", what));
@@ -306,14 +206,14 @@ bool owes_known_addresses(const state::AttachmentRecord& record) {
 
 constexpr const char* kNotTakenBack = "the cluster's lease store did not take them back: the log has the reason";
 
-void pay(const state::AttachmentKey& key, const Node& node, const state::AttachmentStore& records,
+void pay(const state::AttachmentKey& key, const state::AttachmentStore& records, leases::Leases& leases,
          const base::Deadline& for_lock, const base::Deadline& deadline) {
     const base::FileLock lock = records.lock(key, for_lock);
     const auto outcome = records.load(key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     if (record == nullptr || !record->owes_addresses()) return;
     state::AttachmentRecord remaining = *record;
-    const auto owed = release_shared(remaining, {}, node, records, deadline);
+    const auto owed = leases.give_back(remaining, {}, deadline);
     drop_released(remaining, !owed);
     if (!owed && holds_nothing_else(remaining))
         records.remove(key);
@@ -335,19 +235,20 @@ bool is_only_owing(const state::AttachmentRecord& record) {
 }
 
 StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, const Node& node,
-                             const state::AttachmentStore& records, const base::Deadline& for_locks,
-                             const base::Deadline& deadline) {
+                             const state::AttachmentStore& records, leases::Leases& leases,
+                             const base::Deadline& for_locks, const base::Deadline& deadline) {
     StillHeld held;
     std::map<std::string, std::size_t> refused; // how many could not be asked for any more, by kubeconfig
     for (const state::AttachmentRecord& record : owing) {
-        if (record.lease_store->is_released && is_unsettled(record, node.boot_id)) continue; // it is too early to look
+        if (record.lease_store->is_released && leases::is_unsettled(record, node.boot_id))
+            continue; // it is too early to look
         const std::string& kubeconfig = record.lease_store->kubeconfig;
         if (const auto known = refused.find(kubeconfig); known != refused.end() || deadline.passed()) {
             ++refused[kubeconfig];
             continue;
         }
         if (!attempt(held, fmt::format("addresses of {} in the cluster", describe(record)),
-                     [&] { pay(record.key, node, records, for_locks, deadline); }))
+                     [&] { pay(record.key, records, leases, for_locks, deadline); }))
             refused.emplace(kubeconfig, 0);
     }
     for (const auto& [kubeconfig, count] : refused)
@@ -357,12 +258,13 @@ StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, 
     return held;
 }
 
-void pay_owed_addresses_soon(const Node& node, const state::AttachmentStore& records) try {
+void pay_owed_addresses_soon(const Node& node, const state::AttachmentStore& records, leases::Leases& leases) try {
     constexpr std::chrono::seconds kTimeout{2}; // for all of them: the runtime is waiting for a call that is done
     const auto at_once = base::Deadline::in(std::chrono::seconds(0)); // who has the lock may pay itself
     const auto owing = records.list_about(state::kOwedAddressesTopic);
-    const base::Deadline deadline = node.clusters->until(base::Deadline::in(kTimeout));
-    for (const std::string& what : pay_owed_addresses(owing, node, records, at_once, deadline)) node.log.warn(what);
+    const base::Deadline deadline = leases.until(base::Deadline::in(kTimeout));
+    for (const std::string& what : pay_owed_addresses(owing, node, records, leases, at_once, deadline))
+        node.log.warn(what);
 } catch (const base::Error& error) {
     node.log.warn(fmt::format("cannot look for addresses that are owed: {}", error.what()));
 }

@@ -1,8 +1,4 @@
-#include "block_leases.hpp"
 #include "detach.hpp"
-#include "leases.hpp"
-#include "node_store.hpp"
-#include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
 #include "owners/known_attachments.hpp"
@@ -10,10 +6,10 @@
 #include "steps/registry.hpp"
 
 #include <rdmanet/attach/forget.hpp>
-#include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/leases/leases.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -95,8 +91,8 @@ void require_unchanged(const KnownAttachment& attachment, const state::Attachmen
 /// The attachment's leases. None if its record in another role has them.
 std::vector<ipam::Lease> leases_of(const AttachmentRecord& record, const state::AttachmentStore& records,
                                    std::vector<ipam::Lease> leases) {
-    if (!record.key.has_leases() || has_leases_in_other_role(record.key, records)) return {};
-    std::erase_if(leases, [&](const ipam::Lease& lease) { return lease.owner.key != owner_key(record.key); });
+    if (!record.key.has_leases() || leases::has_leases_in_other_role(record.key, records)) return {};
+    std::erase_if(leases, [&](const ipam::Lease& lease) { return lease.owner.key != leases::owner_key(record.key); });
     return leases;
 }
 
@@ -118,7 +114,7 @@ Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verd
 
 /// Undoes everything that can be undone. Afterwards, `attachment` holds only what is left.
 void detach_first(KnownAttachment& attachment, const Node& node, const state::AttachmentStore& records,
-                  NodeStore& leases, const base::Deadline& deadline) {
+                  leases::Leases& leases, const base::Deadline& deadline) {
     for (const std::string& held : detach(attachment.record, {}, node, records, leases, deadline))
         node.log.warn(fmt::format("still held: {}", held));
     auto left = records.load(attachment.record.key);
@@ -143,18 +139,18 @@ struct SharedAddresses {
 
 SharedAddresses shared_addresses_of(const KnownAttachment& attachment, const state::AttachmentStore& records) {
     const AttachmentRecord& record = attachment.record;
-    if (!record.lease_store || !has_record(attachment) || has_leases_in_other_role(record.key, records)) return {};
+    if (!record.lease_store || !has_record(attachment) || leases::has_leases_in_other_role(record.key, records))
+        return {};
     SharedAddresses shared{.store = record.lease_store};
     for (const state::RecordedLease& lease : record.leases) shared.addresses.push_back(lease.address);
     return shared;
 }
 
 /// A person drops the record also where the cluster's store can't be asked any more.
-void release_in_cluster(const SharedAddresses& shared, const state::AttachmentKey& key, const Node& node,
-                        const state::AttachmentStore& records, Forgotten& forgotten,
-                        const base::Deadline& deadline) try {
+void release_in_cluster(const SharedAddresses& shared, const state::AttachmentKey& key, leases::Leases& leases,
+                        Forgotten& forgotten, const base::Deadline& deadline) try {
     if (!shared.store) return;
-    (void)SharedLeases(*shared.store, node, records).release(owner_key(key), {}, deadline);
+    leases.release_in_cluster(key, *shared.store, deadline);
     forgotten.released.insert(forgotten.released.end(), shared.addresses.begin(), shared.addresses.end());
 } catch (const base::Error& error) {
     forgotten.not_undone.push_back(fmt::format(
@@ -168,10 +164,9 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
             const std::function<void(const Forgotten&)>& say) {
     const auto deadline = base::Deadline::in(kGcTimeout);
     const state::AttachmentStore records = node.records(state::Access::undo);
-    NodeStore leases(node, records);
+    leases::Leases leases(node, records);
     // A dry run does not repair a damaged store.
-    const auto all_leases = dry_run == DryRun::yes ? read_leases(node, records, deadline)
-                                                   : list_all_leases(leases, records, node, deadline);
+    const auto all_leases = dry_run == DryRun::yes ? leases.look(deadline).all() : leases.list(deadline);
     KnownAttachment attachment = find_target(target, records, all_leases);
     base::FileLock lock;
     if (dry_run == DryRun::no) lock = records.lock(attachment.record.key, deadline);
@@ -184,15 +179,12 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
         detach_first(attachment, node, records, leases, deadline);
     Forgotten forgotten = describe_forgotten(attachment, pod, own_leases, dry_run, deadline);
     if (dry_run == DryRun::no)
-        release_in_cluster(shared, attachment.record.key, node, records, forgotten, deadline);
+        release_in_cluster(shared, attachment.record.key, leases, forgotten, deadline);
     else
         forgotten.released.insert(forgotten.released.end(), shared.addresses.begin(), shared.addresses.end());
     say(forgotten);
     if (dry_run == DryRun::yes) return;
-    if (!own_leases.empty()) {
-        leases.release(attachment.record.key, deadline);
-        release_block_leases(owner_key(attachment.record.key), node, records, deadline);
-    }
+    if (!own_leases.empty()) leases.release_on_node(attachment.record.key, deadline);
     drop(attachment, records);
 }
 

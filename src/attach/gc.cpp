@@ -1,13 +1,8 @@
 // GC: reclaims what belongs to dead pods, for which no DEL will come. A runtime sends GC with the list of what it
 // still wants. Multus sends no GC, so a person or a timer runs `rdmanet gc`.
-#include "block_leases.hpp"
-#include "blocks_upkeep.hpp"
-#include "clusters.hpp"
 #include "detach.hpp"
-#include "node_store.hpp"
 #include "recall.hpp"
 #include "session.hpp"
-#include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
 #include "owners/known_attachments.hpp"
@@ -19,12 +14,12 @@
 #include "steps/rdma_names.hpp"
 
 #include <rdmanet/attach/operations.hpp>
-#include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/node_file.hpp>
+#include <rdmanet/leases/leases.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -38,10 +33,10 @@ using ipam::Liveness;
 using state::AttachmentRecord;
 
 /// The leases for a dry run. It does not repair a damaged store and returns none: the records have the same leases.
-std::vector<ipam::Lease> list_leases_unrepaired(const state::AttachmentStore& records, const Node& node,
+std::vector<ipam::Lease> list_leases_unrepaired(leases::Leases& leases, const Node& node,
                                                 const base::Deadline& deadline) {
     try {
-        return read_leases(node, records, deadline);
+        return leases.look(deadline).all();
     } catch (const ipam::DamagedStore& damage) {
         node.log.error(fmt::format("{}; a dry run does not repair it, and uses only the journal", damage.what()));
         return {};
@@ -62,7 +57,7 @@ using Decide = std::function<Decision(const KnownAttachment&)>;
 /// Undoes the attachment under its lock. If an ADD held the lock until now, the record is newer, and nothing is done.
 /// A record that could be read only under the lock says more than the lease by which `decide` has judged it.
 void collect(const KnownAttachment& attachment, const Decide& decide, const Caller& caller, const Node& node,
-             const state::AttachmentStore& records, NodeStore& leases, const base::Deadline& deadline,
+             const state::AttachmentStore& records, leases::Leases& leases, const base::Deadline& deadline,
              Collected& collected) {
     const AttachmentRecord& seen = attachment.record;
     try {
@@ -113,13 +108,14 @@ Decision by_liveness(ipam::Verdict pod) {
 }
 
 void pay(const std::vector<AttachmentRecord>& owing, DryRun dry_run, const Node& node,
-         const state::AttachmentStore& records, const base::Deadline& deadline, Collected& collected) {
+         const state::AttachmentStore& records, leases::Leases& leases, const base::Deadline& deadline,
+         Collected& collected) {
     if (dry_run == DryRun::yes) {
         for (const AttachmentRecord& record : owing)
             collected.removed.push_back(fmt::format("addresses of {} in the cluster", describe(record)));
         return;
     }
-    for (std::string& what : pay_owed_addresses(owing, node, records, deadline, deadline))
+    for (std::string& what : pay_owed_addresses(owing, node, records, leases, deadline, deadline))
         collected.failed.push_back(std::move(what));
 }
 
@@ -135,12 +131,10 @@ struct Lost {
 };
 
 /// `network`: of a runtime's GC, which no server of another network may hold up; empty: all.
-Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const Lost& lost,
-                    const base::Deadline& deadline, const Caller& caller = {}, const std::string& network = {}) {
-    const state::AttachmentStore records = node.records(state::Access::undo);
-    NodeStore leases(node, records);
-    const auto found = dry_run == DryRun::yes ? list_leases_unrepaired(records, node, deadline)
-                                              : list_all_leases(leases, records, node, deadline);
+Outcome collect_all(const Node& node, const state::AttachmentStore& records, leases::Leases& leases, DryRun dry_run,
+                    const Decide& decide, const Lost& lost, const base::Deadline& deadline, const Caller& caller = {},
+                    const std::string& network = {}) {
+    const auto found = dry_run == DryRun::yes ? list_leases_unrepaired(leases, node, deadline) : leases.list(deadline);
     Outcome outcome;
     std::vector<AttachmentRecord> owing; // to the cluster: they pay, whatever their pods do
     for (KnownAttachment& attachment : list_known_attachments(records, found)) {
@@ -167,9 +161,8 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
             collect(attachment, decide, caller, node, records, leases, deadline, outcome.collected);
     }
     if (dry_run == DryRun::no && network.empty())
-        for (std::string& what : confirm_blocks(node, records, deadline))
-            outcome.collected.failed.push_back(std::move(what));
-    pay(owing, dry_run, node, records, deadline, outcome.collected);
+        for (std::string& what : leases.confirm_blocks(deadline)) outcome.collected.failed.push_back(std::move(what));
+    pay(owing, dry_run, node, records, leases, deadline, outcome.collected);
     try {
         if (dry_run == DryRun::no) forget_void_recalls(node, records, deadline);
     } catch (const base::Error& error) {
@@ -187,9 +180,9 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
 
 /// Of an unreadable record of this network. It does not include the interface: it went with its pod, and another pod's
 /// interface must not be guessed.
-Lost lost_by_configuration(const cni::Request& request, const Node& node, const state::AttachmentStore& records) {
+Lost lost_by_configuration(const cni::Request& request, leases::Leases& leases) {
     if (!request.conf.ipam_type) return {};
-    if (*request.conf.ipam_type == config::kPluginName) return {.lease_store = lease_store_of(request, node, records)};
+    if (*request.conf.ipam_type == config::kPluginName) return {.lease_store = remembered_place_of(request, leases)};
     return {.steps = {delegate_step(request, *request.conf.ipam_type)}};
 }
 
@@ -228,9 +221,8 @@ Decide by_list_and_liveness(const cni::Request& request, PodProbe& pods) {
 }
 
 /// Of the network's store. A server that does not answer gets its addresses back later.
-void give_back_earlier_boot(const state::LeaseStore& where, const Node& node,
-                            const state::AttachmentStore& records) try {
-    SharedLeases(where, node, records).give_back_earlier_boot();
+void give_back_earlier_boot(const state::LeaseStore& where, leases::Leases& leases, const Node& node) try {
+    leases.give_back_earlier_pools(where);
 } catch (const base::Error& error) {
     node.log.warn(error.what());
 }
@@ -238,16 +230,17 @@ void give_back_earlier_boot(const state::LeaseStore& where, const Node& node,
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     PodProbe pods(node);
     const state::AttachmentStore records = node.records(state::Access::undo);
-    const Lost lost = lost_by_configuration(request, node, records);
-    if (lost.lease_store) node.clusters->also_use(lost.lease_store->kubeconfig);
-    const Collected collected = collect_all(node, DryRun::no, by_list_and_liveness(request, pods), lost, deadline,
-                                            caller_of(request), request.conf.name)
+    leases::Leases leases(node, records);
+    const Lost lost = lost_by_configuration(request, leases);
+    if (lost.lease_store) leases.also_use(lost.lease_store->kubeconfig);
+    const Collected collected = collect_all(node, records, leases, DryRun::no, by_list_and_liveness(request, pods),
+                                            lost, deadline, caller_of(request), request.conf.name)
                                     .collected;
     for (const std::string& what : collected.removed) node.log.info(fmt::format("GC removed {}", what));
     for (const Kept& kept : collected.kept)
         if (kept.pod == Liveness::unknown)
             node.log.warn(fmt::format("GC kept {}, because {}", kept.what, kept.pod.reason));
-    if (lost.lease_store) give_back_earlier_boot(*lost.lease_store, node, records);
+    if (lost.lease_store) give_back_earlier_boot(*lost.lease_store, leases, node);
     restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     if (!collected.failed.empty())
         throw still_held_error(collected.failed, "Correct that, then run `rdmanet gc` on the node");
@@ -262,27 +255,22 @@ void notice(std::string_view what, Collected& collected, const Node& node, const
 }
 
 /// ADDs give back what the store that they use had before: a range may have moved to another one, or have no pod now.
-void give_back_earlier_boot(const ipam::NodeFile& file, Outcome& outcome, const Node& node,
-                            const state::AttachmentStore& records, const base::Deadline& deadline) {
+void give_back_earlier_boot(const ipam::NodeFile& file, leases::Leases& leases, Outcome& outcome, const Node& node,
+                            const base::Deadline& deadline) {
     notice("blocks of addresses of an earlier boot", outcome.collected, node, [&] {
-        look_for_earlier_blocks(file.kubeconfig, file.node_name, node, records, deadline);
+        leases.give_back_earlier_blocks(file.kubeconfig, file.node_name, deadline);
         return std::vector<std::string>();
     });
     notice("addresses in pools of an earlier boot", outcome.collected, node, [&] {
-        SharedLeases({.kind = store_word(ipam::StoreKind::pools),
-                      .kubeconfig = file.kubeconfig,
-                      .pools = {},
-                      .node_name = file.node_name},
-                     node, records)
-            .give_back_earlier_boot();
+        leases.give_back_earlier_pools(file.kubeconfig, file.node_name);
         return std::vector<std::string>();
     });
 }
 
 /// A node's file that is wrong says nothing.
-ipam::NodeFile cluster_of_node(const Node& node) try {
+ipam::NodeFile cluster_of_node(leases::Leases& leases, const Node& node) try {
     ipam::NodeFile file = ipam::read_node_file();
-    node.clusters->also_use(file.kubeconfig);
+    leases.also_use(file.kubeconfig);
     return file;
 } catch (const base::Error& error) {
     node.log.warn(error.what());
@@ -313,14 +301,15 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
     const auto deadline = base::Deadline::in(kGcTimeout);
     const state::AttachmentStore records = node.records(state::Access::undo);
     PodProbe pods(node);
-    const ipam::NodeFile file = cluster_of_node(node);
+    leases::Leases leases(node, records);
+    const ipam::NodeFile file = cluster_of_node(leases, node);
     Outcome outcome = collect_all(
-        node, dry_run,
+        node, records, leases, dry_run,
         [&](const KnownAttachment& attachment) { return by_liveness(pods.probe(pod_of(attachment.record))); }, {},
         deadline);
     for (const state::Unreadable& one : outcome.kept) outcome.collected.failed.push_back(describe(one));
     if (dry_run == DryRun::no && !file.kubeconfig.empty())
-        give_back_earlier_boot(file, outcome, node, records, deadline);
+        give_back_earlier_boot(file, leases, outcome, node, deadline);
     std::erase_if(outcome.collected.kept, [&](const Kept& kept) {
         const bool is_stuck = kept.removal_unfinished && !kept.pod.held_by.empty();
         if (is_stuck)

@@ -1,10 +1,8 @@
 // rdmanet as the IPAM plugin ("ipam.type") of another plugin: it leases addresses and changes nothing in the kernel.
-#include "clusters.hpp"
 #include "detach.hpp"
 #include "recall.hpp"
 #include "reclaim.hpp"
 #include "session.hpp"
-#include "shared_leases.hpp"
 
 #include "lookup/pod_side.hpp"
 #include "lookup/request.hpp"
@@ -58,9 +56,9 @@ cni::Result add(const cni::Request& request, const Node& node) {
     require_addresses_only(request);
     const auto deadline = base::Deadline::in(kAddTimeout);
     const ipam::Config config = configuration(request, node);
-    node.clusters->allow(config.store.limits.add);
     state::require_directory(node.state_directory);
     Session session(request, node);
+    session.leases.allow(config.store.limits.add);
     require_storable(session.key, request.names);
     state::AttachmentRecord record = begin_record(request, node, identify(request.netns_path, open_pod_netns(request)));
     record.attach = kAttachIpam;
@@ -81,28 +79,28 @@ cni::Result add(const cni::Request& request, const Node& node) {
         rollback.on_failure("undo the failed ADD", [&] {
             undo_failed_add(record, allocation.fresh, {}, node, session.records, session.leases);
         });
-    allocation = take_leases(
-        config, request, record, session, [&] { session.records.save(record); }, deadline);
+    PodProbe pods(node);
+    allocation = session.leases.take(
+        config, requested_addresses(request), record, pods, [&] { session.records.save(record); }, deadline);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());
     commit(record, *lock, node, session.records, deadline);
     rollback.commit();
     lock.reset();
     undo_reclaimed(allocation.reclaimed_from, node, session.records, session.leases);
-    if (record.lease_store) pay_owed_addresses_soon(node, session.records);
+    if (record.lease_store) pay_owed_addresses_soon(node, session.records, session.leases);
     return to_result(allocation);
 }
 
 void check(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kCheckTimeout);
     Session session(request, node);
-    std::vector<ipam::Lease> leases;
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     const auto where = record == nullptr ? std::nullopt : record->lease_store;
-    with_store(where, session.leases.store(), node, session.records,
-               [&](ipam::Store& store) { leases = store.find(owner_key(session.key), deadline); });
-    const bool has_static_only =
-        record != nullptr && record->leases.empty() && where && leaves_out_static_addresses(*where);
+    std::vector<ipam::Lease> leases;
+    session.leases.with_store(
+        where, [&](ipam::Store& store) { leases = store.find(leases::owner_key(session.key), deadline); });
+    const bool has_static_only = record != nullptr && record->leases.empty() && where && leases::is_in_pools(*where);
     if (leases.empty() && !has_static_only)
         differs(fmt::format("no address is leased to {}, expected the one of ADD", session.key), kDeletePod);
     if (!request.conf.prev_result) return;

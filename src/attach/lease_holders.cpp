@@ -1,15 +1,11 @@
 #include <rdmanet/attach/lease_holders.hpp>
 
-#include "block_leases.hpp"
-#include "leases.hpp"
-#include "node_store.hpp"
-
 #include "owners/attachment.hpp"
 #include "owners/known_attachments.hpp"
 #include "owners/liveness.hpp"
 
-#include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/leases/leases.hpp>
 
 #include <variant>
 
@@ -19,7 +15,8 @@ std::vector<LeaseHolder> view_lease_holders(const Node& node, const state::Attac
                                             const base::Deadline& deadline) {
     PodProbe pods(node);
     std::vector<LeaseHolder> holders;
-    for (const KnownAttachment& known : list_known_attachments(records, read_leases(node, records, deadline))) {
+    for (const KnownAttachment& known :
+         list_known_attachments(records, leases::Leases(node, records).look(deadline).all())) {
         const state::AttachmentRecord& record = known.record;
         const bool has_record =
             known.unreadable || !std::holds_alternative<state::NoRecord>(records.load(record.key)) ||
@@ -49,9 +46,7 @@ bool release_unrecorded(const ipam::Lease& lease, const Node& node, const base::
             throw base::Error(
                 fmt::format("the pod of {} is not proven dead: delete it, then run `rdmanet gc`", holder.what));
     }
-    NodeStore own(node, records);
-    if (!own.store().reclaim({lease}, deadline).empty()) return true;
-    return has_block_file(node) && !open_block_leases(node, records).reclaim({lease}, deadline).empty();
+    return leases::Leases(node, records).reclaim(lease, deadline);
 }
 
 } // namespace rdmanet::attach

@@ -1,8 +1,5 @@
-#include "clusters.hpp"
-#include "network_store.hpp"
 #include "prepare.hpp"
 #include "session.hpp"
-#include "shared_leases.hpp"
 
 #include "lookup/request.hpp"
 #include "owners/claims.hpp"
@@ -11,7 +8,6 @@
 #include <rdmanet/attach/preview.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/state/state_directory.hpp>
 
@@ -43,11 +39,9 @@ std::string describe_lease_in_blocks(const RangeUsage& now, const std::string& t
                        base::counted(now.usage.leases, "lease", "leases"));
 }
 
-void describe_leases_in(ipam::Store& store, Preview& preview, const ipam::Config& own,
+void describe_leases_in(ipam::Allocator& allocator, Preview& preview, const ipam::Config& own,
                         const std::vector<ipam::RequestedAddress>& requested, const Node& node,
                         const base::Deadline& deadline) {
-    PodProbe pods(node);
-    ipam::Allocator allocator(store, pods);
     for (const std::string& warning : allocator.foresee(own, requested, deadline)) node.log.warn(warning);
     for (const ipam::ConfiguredRange& configured : own.ranges) {
         const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, deadline)};
@@ -63,25 +57,20 @@ void describe_leases_in(ipam::Store& store, Preview& preview, const ipam::Config
                 : fmt::format("lease {}, which the configuration names", each.address));
 }
 
-/// What somebody may take for a declaration of a range in pools.
-void warn_of_ignored_ranges(const ipam::StoreChoice& store, const Node& node, const base::Deadline& deadline) {
-    if (store.kind != ipam::StoreKind::pools) return;
-    kube::Api& api = node.clusters->connect(
-        store.kubeconfig, {.connect = store.limits.connect, .request = store.limits.request}, node.log);
-    for (const cluster::IgnoredRange& range : cluster::recall_ranges(api, deadline).ignored)
-        node.log.warn(fmt::format("AddressRange {} is ignored: {}", range.name, range.why));
-}
-
 void describe_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,
                      const base::Deadline& deadline) {
     const auto* configured = std::get_if<ipam::Config>(&config.ipam);
     if (configured == nullptr) return;
-    const ipam::Config own = settle_store(*configured, session.leases, session.node, session.records, deadline);
+    PodProbe pods(session.node);
+    leases::Leases& leases = session.leases;
+    const ipam::Config own = leases.settle(*configured, pods, deadline);
     const auto requested = requested_addresses(request);
-    preview.actions.push_back(describe_store(own.store));
-    warn_of_ignored_ranges(own.store, session.node, deadline);
-    with_store(lease_store_of(own), session.leases.store(), session.node, session.records,
-               [&](ipam::Store& store) { describe_leases_in(store, preview, own, requested, session.node, deadline); });
+    preview.actions.push_back(leases::describe_place(own.store));
+    for (const std::string& warning : leases.find_ignored_ranges(own.store, deadline)) session.node.log.warn(warning);
+    leases.with_store(leases::Leases::place_of(own), [&](ipam::Store& store) {
+        ipam::Allocator allocator(store, pods);
+        describe_leases_in(allocator, preview, own, requested, session.node, deadline);
+    });
 }
 
 /// Only `rdmanet plan` warns: ADD cannot know whether the runtime has that capability.

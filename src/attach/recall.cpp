@@ -1,7 +1,5 @@
 #include "recall.hpp"
 
-#include "leases.hpp"
-
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -53,7 +51,7 @@ void commit(state::AttachmentRecord& record, base::FileLock& lock, const Node& n
     }
     record.phase = state::Phase::attached;
     records.save(record);
-    for (const ipam::Lease& lease : recorded_leases_of(record))
+    for (const ipam::Lease& lease : leases::recorded_leases_of(record))
         records.note_address(lease.space, lease.address.address(), record.key);
     records.show_committed(record.key, lock);
 }

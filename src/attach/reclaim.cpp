@@ -1,7 +1,5 @@
 #include "reclaim.hpp"
 
-#include "node_store.hpp"
-
 #include "owners/attachment.hpp"
 #include "owners/claims.hpp"
 
@@ -17,7 +15,7 @@
 namespace rdmanet::attach {
 
 StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node& node,
-                     const state::AttachmentStore& records, NodeStore& leases, const base::Deadline& deadline) {
+                     const state::AttachmentStore& records, leases::Leases& leases, const base::Deadline& deadline) {
     try {
         const base::FileLock lock = records.lock(key, deadline);
         const auto outcome = records.load(key);
@@ -47,7 +45,7 @@ void reclaim_device(const std::string& device, Session& session, const base::Dea
 }
 
 void undo_reclaimed(const std::vector<ipam::OwnerKey>& keys, const Node& node, const state::AttachmentStore& records,
-                    NodeStore& leases) {
+                    leases::Leases& leases) {
     constexpr std::chrono::seconds kTimeout{2}; // for all of them: the runtime is waiting for this ADD, which is done
     const auto deadline = base::Deadline::in(kTimeout);
     PodProbe pods(node);

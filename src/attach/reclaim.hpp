@@ -2,7 +2,6 @@
 #pragma once
 
 #include "detach.hpp"
-#include "node_store.hpp"
 #include "session.hpp"
 
 #include "owners/liveness.hpp"
@@ -24,13 +23,13 @@ void reclaim_device(const std::string& device, Session& session, const base::Dea
 /// Takes the attachment's lock, and undoes the attachment if its pod is then proven dead. Throws DirectoryError if the
 /// state directory does not let it lock. The caller must not hold the lock of an attachment.
 [[nodiscard]] StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node& node,
-                                   const state::AttachmentStore& records, NodeStore& leases,
+                                   const state::AttachmentStore& records, leases::Leases& leases,
                                    const base::Deadline& deadline);
 
 /// Undoes the rest of stale attachments whose leases were reclaimed, so that no address is in two records. It skips
 /// an attachment that is not proven dead. Failures are only logged, because GC tries again. The caller must not hold
 /// the lock of an attachment.
 void undo_reclaimed(const std::vector<ipam::OwnerKey>& keys, const Node& node, const state::AttachmentStore& records,
-                    NodeStore& leases);
+                    leases::Leases& leases);
 
 } // namespace rdmanet::attach

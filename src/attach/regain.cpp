@@ -1,10 +1,5 @@
 #include <rdmanet/attach/regain.hpp>
 
-#include "leases.hpp"
-#include "node_store.hpp"
-#include "regain_shared.hpp"
-#include "shared_leases.hpp"
-
 #include "owners/attachment.hpp"
 #include "owners/liveness.hpp"
 
@@ -25,7 +20,7 @@ using state::AttachmentRecord;
 class Regaining {
 public:
     Regaining(const Node& node, const std::function<bool(const ipam::Lease&)>& is_meant)
-        : node_(node), is_meant_(is_meant), records_(node.records()), on_node_(node, records_), pods_(node) {}
+        : node_(node), is_meant_(is_meant), records_(node.records()), leases_(node, records_), pods_(node) {}
 
     std::vector<RegainedLease> run() && {
         std::vector<AttachmentRecord> records = records_.list().records;
@@ -42,26 +37,25 @@ public:
 
 private:
     void refuse(const AttachmentRecord& record, std::string why) {
-        all_.push_back({.what = attach::describe(record), .made = {}, .refused = std::move(why)});
+        all_.push_back({.what = state::describe(record), .made = {}, .refused = std::move(why)});
     }
 
     void regain(const state::AttachmentKey& key) {
-        const auto deadline = base::Deadline::in(kRegainTimeout);
+        const auto deadline = base::Deadline::in(leases::Leases::kRegainTimeout);
         const auto lock = records_.lock(key, base::Deadline::in(std::chrono::milliseconds(0)));
         const auto outcome = records_.load(key);
         const auto* seen = std::get_if<AttachmentRecord>(&outcome);
         if (seen == nullptr || seen->phase != state::Phase::attached || seen->removal_unfinished) return;
         AttachmentRecord record = *seen;
-        std::vector<ipam::Lease> leases = recorded_leases_of(record);
+        std::vector<ipam::Lease> leases = leases::recorded_leases_of(record);
         std::erase_if(leases, [&](const ipam::Lease& lease) { return !is_meant_(lease); });
         if (leases.empty()) return;
         const ipam::Verdict pod = pods_.probe(pod_of(record));
         if (pod == ipam::Liveness::dead) return;
         if (pod != ipam::Liveness::alive) return refuse_unknown(record, pod, deadline);
-        for (ipam::Regained& each : record.lease_store ? regain_shared(record, leases, node_, records_, deadline)
-                                                       : regain_on_node(leases, deadline)) {
+        for (ipam::Regained& each : leases_.regain(record, leases, deadline)) {
             if (each.made.empty() && each.refused.empty()) continue;
-            all_.push_back({.what = fmt::format("{} of {}", each.lease.address, attach::describe(record)),
+            all_.push_back({.what = fmt::format("{} of {}", each.lease.address, state::describe(record)),
                             .made = std::move(each.made),
                             .refused = std::move(each.refused)});
         }
@@ -69,25 +63,17 @@ private:
 
     /// Who may be dead gets nothing, and a lease that is there needs no word.
     void refuse_unknown(const AttachmentRecord& record, const ipam::Verdict& pod, const base::Deadline& deadline) {
-        std::vector<ipam::Lease> present;
-        if (const auto where = record.lease_store)
-            present = SharedLeases(*where, node_, records_).find(owner_key(record.key), deadline);
-        else
-            present = on_node_.find(record.key, deadline);
-        for (const ipam::Lease& lease : recorded_leases_of(record))
+        const std::vector<ipam::Lease> present = leases_.find(record.key, record.lease_store, deadline);
+        for (const ipam::Lease& lease : leases::recorded_leases_of(record))
             if (std::none_of(present.begin(), present.end(),
                              [&](const ipam::Lease& one) { return one.address == lease.address; }))
                 return refuse(record, fmt::format("it is unknown whether its pod lives: {}", pod.reason));
     }
 
-    std::vector<ipam::Regained> regain_on_node(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) {
-        return on_node_.regain(leases, deadline);
-    }
-
     const Node& node_;
     const std::function<bool(const ipam::Lease&)>& is_meant_;
     state::AttachmentStore records_;
-    NodeStore on_node_;
+    leases::Leases leases_;
     PodProbe pods_;
     std::vector<RegainedLease> all_;
 };

@@ -1,11 +1,6 @@
 // STATUS: whether ADD would work now. It changes nothing that ADD uses, and reads little because CRI-O asks every half
 // second.
-#include "leases.hpp"
-#include "network_store.hpp"
-#include "node_store.hpp"
-#include "range_verdict.hpp"
 #include "session.hpp"
-#include "shared_leases.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
@@ -32,69 +27,11 @@ void require_usable_state(const Node& node) {
     if (const std::string fault = state::find_directory_fault(node.state_directory); !fault.empty()) unavailable(fault);
 }
 
-void require_room(ipam::Allocator& allocator, const ipam::Config& config, const base::Deadline& deadline) {
-    for (const ipam::ConfiguredRange& configured : config.ranges)
-        if (!allocator.has_room(configured, deadline))
-            unavailable(
-                fmt::format("no free address in range {} (leases: {}, none of a dead pod): enlarge the range, or "
-                            "delete pods that `rdmanet state` shows",
-                            configured.range, allocator.usage(configured, deadline).leases));
-}
-
-void require_room_in(const ipam::Config& config, NodeStore& leases, const Node& node,
-                     const state::AttachmentStore& records, const base::Deadline& deadline) {
-    PodProbe pods(node);
-    with_store(lease_store_of(config), leases.store(), node, records, [&](ipam::Store& store) {
-        ipam::Allocator allocator(store, pods);
-        for (const std::string& doubt : allocator.find_doubts(deadline)) node.log.warn(doubt);
-        require_room(allocator, config, deadline);
-    });
-}
-
-/// What `look` says, for the memory.
-template <class Look>
-RangeVerdict judge(Look look) {
-    using Kind = RangeVerdict::Kind;
-    try {
-        look();
-        return {};
-    } catch (const ipam::StoreError& error) {
-        return {.kind = error.temporary() ? Kind::unknown : Kind::refused, .text = error.what()};
-    } catch (const base::TimeoutError& error) {
-        return {.kind = Kind::unknown, .text = error.what()};
-    } catch (const cni::CniError& error) {
-        return {.kind = Kind::full, .text = error.what()};
-    }
-}
-
-/// A server that is away must not make every node of the cluster unready at once: pods that run don't need it, and
-/// an ADD waits for it or says so itself.
-void require_room_in_cluster(const ipam::Config& config, NodeStore& leases, const Node& node,
-                             const state::AttachmentStore& records, const base::Deadline& deadline) {
-    require_possible(config, leases, node, deadline);
-    const RangeVerdictMemory memory(config, node);
-    auto verdict = memory.find();
-    if (!verdict) {
-        verdict = judge([&] {
-            require_room_in(settle_store(config, leases, node, records, deadline), leases, node, records, deadline);
-        });
-        memory.note(*verdict);
-        if (verdict->kind == RangeVerdict::Kind::unknown)
-            node.log.warn(fmt::format("not known whether an ADD gets an address: {}", verdict->text));
-    }
-    if (verdict->kind == RangeVerdict::Kind::full) unavailable(verdict->text);
-    if (verdict->kind == RangeVerdict::Kind::refused)
-        throw ipam::StoreError(ipam::StoreError::Kind::permanent, verdict->text);
-}
-
-/// Of blocks this node knows all that STATUS says, and asks nobody.
 void require_free_addresses(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
     const state::AttachmentStore records = node.records();
-    NodeStore leases(node, records);
-    const ipam::Config remembered = remembered_store(config, node, records);
-    if (remembered.store.kind == ipam::StoreKind::pools)
-        return require_room_in_cluster(config, leases, node, records, deadline);
-    require_room_in(remembered, leases, node, records, deadline);
+    PodProbe pods(node);
+    const std::string shortage = leases::Leases(node, records).find_shortage(config, pods, deadline);
+    if (!shortage.empty()) unavailable(shortage);
 }
 
 void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, const Node& node,

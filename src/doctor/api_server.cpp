@@ -2,13 +2,13 @@
 
 #include "files.hpp"
 
-#include <rdmanet/attach/machine.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/config.hpp>
+#include <rdmanet/leases/machine.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -176,7 +176,7 @@ std::string ApiServer::node_name() const {
     // In a container, the kernel's name of the host may be the container's.
     if (configured.empty() && !root_.empty())
         configured = base::to_lower(line_of(fmt::format("{}/etc/hostname", root_)));
-    std::string name = attach::node_name_or_host(configured);
+    std::string name = leases::node_name_or_host(configured);
     if (!base::is_name_of_object(name)) // it becomes a part of requests' paths
         throw base::Error(
             fmt::format("no Node has the name {}: set \"nodeName\" in {}", base::quoted(name), ipam::kNodeFile));

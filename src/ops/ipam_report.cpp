@@ -59,7 +59,7 @@ private:
                                   .marks = std::move(marks)});
     }
 
-    void add_node(const attach::NodeLeases& leases) {
+    void add_node(const leases::NodeLeases& leases) {
         for (const ipam::Lease& lease : leases.own) add_lease("node", lease, survey_.node_name, {});
         for (const ipam::Lease& lease : leases.in_blocks) add_lease("blocks", lease, survey_.node_name, {});
     }

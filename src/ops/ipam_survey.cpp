@@ -1,6 +1,5 @@
 #include <rdmanet/ops/ipam_survey.hpp>
 
-#include <rdmanet/attach/machine.hpp>
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/logger.hpp>
@@ -8,6 +7,7 @@
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/node_file.hpp>
+#include <rdmanet/leases/machine.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +26,7 @@ constexpr http::Limits kLongAnswers{
 std::string own_name(const LeasePlaces& places) {
     if (!places.node_name.empty() || places.state_directory.empty()) return places.node_name;
     try {
-        return attach::host_name();
+        return leases::host_name();
     } catch (const ipam::StoreError&) {
         return {};
     }
@@ -81,7 +81,7 @@ private:
     void read_node() {
         const attach::Node node(places_.state_directory, base::Logger(base::LogLevel::warning));
         const state::AttachmentStore records = node.records(state::Access::look);
-        survey_.node = attach::read_node_leases(node, records, deadline_);
+        survey_.node = leases::Leases(node, records).look(deadline_);
         survey_.holders = attach::view_lease_holders(node, records, deadline_);
         const auto is_left_out = [&](const ipam::Lease& lease) {
             return !places_.includes(lease.space, lease.address.address());

@@ -1,10 +1,10 @@
 #include <rdmanet/ops/state_report.hpp>
 
 #include <rdmanet/attach/pod_view.hpp>
-#include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
+#include <rdmanet/leases/leases.hpp>
 #include <rdmanet/ops/table.hpp>
 
 #include <unistd.h>
@@ -223,7 +223,7 @@ StateReport read_state(const std::string& state_directory) {
     report.duplicates = attach::view_duplicates(report.attachments.records);
     report.pods = attach::view_pods(report.attachments.records, node);
     try {
-        report.leases = attach::read_leases(node, records, base::Deadline::in(kPatience));
+        report.leases = leases::Leases(node, records).look(base::Deadline::in(kPatience)).all();
     } catch (const base::Error& error) {
         report.lease_trouble = error.what();
     }

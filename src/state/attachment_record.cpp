@@ -1,6 +1,7 @@
 #include <rdmanet/state/attachment_record.hpp>
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/state/members.hpp>
 #include <rdmanet/state/topic.hpp>
 
@@ -230,6 +231,14 @@ AttachmentRecord AttachmentRecord::parse(std::string_view text, ReadStep read_st
     if (const auto wanted = root.find("wanted")) record.wanted = parse_wanted(*wanted);
     for (const json::Reader& step : root.at("steps").elements()) record.steps.push_back(read_step(step));
     return record;
+}
+
+std::string describe(const AttachmentRecord& record) {
+    std::string text = record.key.to_string();
+    if (!record.pod.name.empty())
+        text += fmt::format(", pod {}", base::quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)));
+    for (const std::string& ip : record.ips) text += fmt::format(", {}", ip);
+    return text;
 }
 
 void sort_youngest_first(std::vector<AttachmentRecord>& records, std::string_view present_boot) {

@@ -17,9 +17,9 @@ using namespace rdmanet::fuzz;
 
 namespace {
 
-const attach::Node& node() {
+const leases::Node& node() {
     static const test::Directory directory;
-    static const attach::Node one(directory.path(), base::Logger(base::LogLevel::error));
+    static const leases::Node one(directory.path(), "boot", base::Logger(base::LogLevel::error));
     return one;
 }
 
@@ -36,7 +36,7 @@ void check_resting(std::string_view text) {
 }
 
 void check_verdict(std::string_view text) {
-    const static attach::RangeVerdictMemory memory(ipam::Config(), node());
+    const static leases::RangeVerdictMemory memory(ipam::Config(), node());
     const static std::string file = [] {
         memory.note({});
         for (const auto& entry : std::filesystem::directory_iterator(node().state_directory))

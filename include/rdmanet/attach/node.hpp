@@ -3,10 +3,10 @@
 
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/kernel/proc_view.hpp>
+#include <rdmanet/leases/leases.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -15,9 +15,7 @@ namespace rdmanet::attach {
 /// Holds the journal and the leases. A reboot empties it, as it ends the kernel objects and pods that they describe.
 inline constexpr const char* kDefaultStateDirectory = "/run/rdmanet";
 
-class Clusters;
-
-struct Node {
+struct Node : leases::Node {
     /// Reads the boot ID, and whose processes /proc shows.
     Node(std::string state_directory, base::Logger log);
 
@@ -26,13 +24,9 @@ struct Node {
         return {state_directory, read_step, access};
     }
 
-    std::string state_directory;
     state::ReadStep read_step; // of all kinds that there are
-    std::string boot_id;
     kernel::ProcView view;
-    base::Logger log;
-    std::shared_ptr<Clusters> clusters; // whom this process asks
-    bool strict = false;                // configurations with unknown keys are refused
+    bool strict = false; // configurations with unknown keys are refused
 };
 
 // Each limit is shorter than the caller's, so that time is left to undo. kubelet waits 4 minutes for a sandbox, CRI-O

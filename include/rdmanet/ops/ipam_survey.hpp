@@ -2,10 +2,10 @@
 #pragma once
 
 #include <rdmanet/attach/lease_holders.hpp>
-#include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/survey.hpp>
 #include <rdmanet/kube/access.hpp>
+#include <rdmanet/leases/leases.hpp>
 #include <rdmanet/ops/lease_places.hpp>
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace rdmanet::ops {
 
 /// What the network of the places leaves out is not in it, except for `other_pools`.
 struct IpamSurvey {
-    std::optional<attach::NodeLeases> node;   // nullopt: this is no node
+    std::optional<leases::NodeLeases> node;   // nullopt: this is no node
     std::vector<attach::LeaseHolder> holders; // on this node
     std::string node_name;                    // of this node; empty: it has none
 

@@ -142,6 +142,9 @@ struct AttachmentRecord {
     [[nodiscard]] static AttachmentRecord parse(std::string_view text, ReadStep read_step);
 };
 
+/// For people: the attachment, its pod and its addresses.
+[[nodiscard]] std::string describe(const AttachmentRecord& record);
+
 /// Sorts by boot, the present one first, and within a boot by CLOCK_BOOTTIME. Earlier boots are sorted by the wall
 /// clock of their latest records.
 void sort_youngest_first(std::vector<AttachmentRecord>& records, std::string_view present_boot);

@@ -56,12 +56,4 @@ state::AttachmentRecord begin_record(const cni::Request& request, const Node& no
     return record;
 }
 
-std::string describe(const state::AttachmentRecord& record) {
-    std::string text = record.key.to_string();
-    if (!record.pod.name.empty())
-        text += fmt::format(", pod {}", base::quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)));
-    for (const std::string& ip : record.ips) text += fmt::format(", {}", ip);
-    return text;
-}
-
 } // namespace rdmanet::attach

@@ -41,7 +41,4 @@ struct Attachment {
 [[nodiscard]] state::AttachmentRecord begin_record(const cni::Request& request, const Node& node,
                                                    state::NetnsIdentity netns);
 
-/// The attachment, its pod and its addresses.
-[[nodiscard]] std::string describe(const state::AttachmentRecord& record);
-
 } // namespace rdmanet::attach

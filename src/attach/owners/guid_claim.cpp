@@ -26,7 +26,7 @@ std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Gu
 std::string describe_owner(const base::PciAddress& vf, const Attachment& attachment) {
     for (const state::AttachmentRecord& record : attachment.records.list_about(state::device_topic(vf.to_string())))
         return fmt::format("which the attachment ({}) has: request another GUID; if that pod is gone, run `rdmanet gc`",
-                           attach::describe(record));
+                           state::describe(record));
     return "which no attachment of rdmanet has: request another GUID";
 }
 

@@ -1,7 +1,6 @@
 // DEL succeeds and leaves the machine as it was before ADD, whatever is already gone or was edited.
 #include "kinds.hpp"
 
-#include "node_store.hpp"
 #include "owners/attachment.hpp"
 
 #include <catch2/catch.hpp>
@@ -108,7 +107,7 @@ void require_ends(const Kind& kind, const Disturbance& disturbance) {
     CHECK(rig.records().empty());
     const Node node = rig.node();
     const state::AttachmentStore records = node.records();
-    CHECK(NodeStore(node, records).find(key, base::Deadline::in(std::chrono::seconds(60))).empty());
+    CHECK(leases::Leases(node, records).find(key, {}, base::Deadline::in(std::chrono::seconds(60))).empty());
 }
 
 } // namespace

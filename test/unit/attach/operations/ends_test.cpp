@@ -2,8 +2,6 @@
 #include "kinds.hpp"
 
 #include "detach.hpp"
-#include "leases.hpp"
-#include "node_store.hpp"
 #include "owners/liveness.hpp"
 #include "steps/child_link.hpp"
 #include "steps/recorded.hpp"
@@ -592,7 +590,7 @@ TEST_CASE("undoing a record releases no leases that a record of the other role h
     REQUIRE(rig.add() == "");
     const Node node = rig.node();
     const state::AttachmentStore records = node.records();
-    NodeStore leases(node, records);
+    leases::Leases leases(node, records);
     const auto deadline = base::Deadline::in(std::chrono::seconds(60));
     state::AttachmentRecord other = record_of(rig);
     other.key.role = state::kIpamRole;
@@ -601,7 +599,7 @@ TEST_CASE("undoing a record releases no leases that a record of the other role h
     state::AttachmentRecord bare = record_of(rig);
     bare.leases.clear();
     CHECK(detach(bare, {}, node, records, leases, deadline).empty());
-    CHECK(leases.find(other.key, deadline).size() == 1);
+    CHECK(leases.find(other.key, {}, deadline).size() == 1);
     CHECK(detach(other, {}, node, records, leases, deadline).empty());
-    CHECK(leases.find(other.key, deadline).empty());
+    CHECK(leases.find(other.key, {}, deadline).empty());
 }

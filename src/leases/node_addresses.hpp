@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 
 struct NodeAddresses {
     std::vector<std::pair<base::IpAddress, std::string>> in_use; // each with a path of its network namespace
@@ -20,4 +20,4 @@ struct NodeAddresses {
 };
 [[nodiscard]] NodeAddresses list_node_addresses(const base::Deadline& deadline);
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

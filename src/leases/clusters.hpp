@@ -16,7 +16,7 @@
 #include <tuple>
 #include <utility>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 
 class Clusters {
 public:
@@ -63,4 +63,4 @@ private:
     std::optional<base::Deadline> end_;
 };
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

@@ -1,10 +1,8 @@
-#include "network_store.hpp"
+#include "place.hpp"
 
-#include "block_leases.hpp"
 #include "clusters.hpp"
-
-#include "owners/attachment.hpp"
-#include "owners/liveness.hpp"
+#include "files.hpp"
+#include "recorded.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/file.hpp>
@@ -17,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 namespace {
 
 using ipam::StoreError;
@@ -47,7 +45,7 @@ std::vector<cluster::Place> static_places_of(const ipam::Config& network) {
 }
 
 kube::Api& connect(const std::string& kubeconfig, const ipam::StoreLimits& limits, const Node& node) {
-    return node.clusters->connect(kubeconfig, {.connect = limits.connect, .request = limits.request}, node.log);
+    return node.clusters->connect(kubeconfig, limits_of(limits), node.log);
 }
 
 /// Runs `ask`. A server that does not answer it is not asked again by this process.
@@ -63,7 +61,7 @@ auto asking(const std::string& kubeconfig, const Node& node, Ask ask) {
 
 std::vector<ipam::BlockRange> known_ranges(const Node& node, const state::AttachmentStore& records) {
     if (!has_block_file(node)) return {};
-    ipam::BlockFile file = open_block_leases(node, records);
+    ipam::BlockFile file = open_block_file(node, records);
     try {
         return file.ranges();
     } catch (const ipam::DamagedStore&) { // whoever needs it makes it again
@@ -84,12 +82,11 @@ cluster::Keeper find_keeper(const ipam::Config& config, const std::vector<cluste
 }
 
 /// The cluster does not know what this node has given by itself.
-void require_none_on_node(const ipam::Config& config, NodeStore& on_node, const Node& node,
-                          const base::Deadline& deadline) {
-    if (!on_node.is_there()) return;
-    PodProbe pods(node);
+void require_none_on_node(const ipam::Config& config, ipam::LeaseFile& file, const Node& node,
+                          ipam::LivenessProbe& pods, const base::Deadline& deadline) {
+    if (!file.is_there()) return;
     std::vector<std::string> living;
-    for (const ipam::Lease& lease : on_node.list(deadline)) {
+    for (const ipam::Lease& lease : repairing(file, node, deadline, [&] { return file.list_all(deadline); })) {
         const bool is_of_network =
             std::any_of(config.ranges.begin(), config.ranges.end(), [&](const ipam::ConfiguredRange& range) {
                 return range.space == lease.space && range.range.subnet().contains(lease.address.address());
@@ -187,32 +184,35 @@ StoreKind kind_of(cluster::Keeper keeper) {
 
 } // namespace
 
-void require_possible(const ipam::Config& config, NodeStore& on_node, const Node& node,
-                      const base::Deadline& deadline) {
-    require_none_on_node(config, on_node, node, deadline);
-    (void)connect(config.store.kubeconfig, config.store.limits, node);
-}
-
 void note_cluster(const ipam::StoreChoice& store, const Node& node) {
     if (!store.kubeconfig_of_node.empty()) return;
     const base::BootMemory first = first_used_cluster(node);
     if (first.find() != store.kubeconfig) first.note(store.kubeconfig);
 }
 
-ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const Node& node,
-                          const state::AttachmentStore& records, const base::Deadline& deadline) {
-    const base::Deadline until = node.clusters->until(deadline.at_most(config.store.limits.add));
+void PlaceFinder::require_possible(const ipam::Config& config, const base::Deadline& deadline) {
+    require_none_on_node(config, file_, node_, pods_, deadline);
+    (void)connect(config.store.kubeconfig, config.store.limits, node_);
+}
+
+ipam::Config PlaceFinder::settle(const ipam::Config& config, const std::optional<state::LeaseStore>& earlier,
+                                 const base::Deadline& deadline) {
+    if (earlier && !earlier->is_released && earlier->kubeconfig == config.store.kubeconfig &&
+        config.store.kind == StoreKind::cluster)
+        for (const StoreKind kind : {StoreKind::pools, StoreKind::blocks})
+            if (earlier->kind == store_word(kind)) return settled(config, kind, node_);
+    const base::Deadline until = node_.clusters->until(deadline.at_most(config.store.limits.add));
     if (config.store.kind == StoreKind::node) {
-        require_not_declared(config, node, until);
+        require_not_declared(config, node_, until);
         return config;
     }
-    require_none_on_node(config, on_node, node, deadline);
-    require_cluster_of_node(config, node, records, until);
+    require_none_on_node(config, file_, node_, pods_, deadline);
+    require_cluster_of_node(config, node_, records_, until);
     const auto keeper_of = [&](const std::vector<cluster::Place>& places) {
-        return asking(config.store.kubeconfig, node, [&] {
+        return asking(config.store.kubeconfig, node_, [&] {
             return find_keeper(
-                config, places, node, records,
-                [&]() -> kube::Api& { return connect(config.store.kubeconfig, config.store.limits, node); }, until);
+                config, places, node_, records_,
+                [&]() -> kube::Api& { return connect(config.store.kubeconfig, config.store.limits, node_); }, until);
         });
     };
     const cluster::Keeper keeper = keeper_of(places_of(config));
@@ -222,20 +222,10 @@ ipam::Config settle_store(const ipam::Config& config, NodeStore& on_node, const 
         all.insert(all.end(), more.begin(), more.end());
         (void)keeper_of(all);
     }
-    return settled(config, kind_of(keeper), node);
+    return settled(config, kind_of(keeper), node_);
 }
 
-ipam::Config settle_store(const ipam::Config& config, const std::optional<state::LeaseStore>& earlier,
-                          NodeStore& on_node, const Node& node, const state::AttachmentStore& records,
-                          const base::Deadline& deadline) {
-    if (earlier && !earlier->is_released && earlier->kubeconfig == config.store.kubeconfig &&
-        config.store.kind == StoreKind::cluster)
-        for (const StoreKind kind : {StoreKind::pools, StoreKind::blocks})
-            if (earlier->kind == store_word(kind)) return settled(config, kind, node);
-    return settle_store(config, on_node, node, records, deadline);
-}
-
-ipam::Config remembered_store(const ipam::Config& config, const Node& node, const state::AttachmentStore& records) {
+ipam::Config remembered(const ipam::Config& config, const Node& node, const state::AttachmentStore& records) {
     if (config.store.kind == StoreKind::node) return config;
     const auto nobody = []() -> kube::Api& { throw StoreError(StoreError::Kind::temporary, "nobody is asked"); };
     try {
@@ -248,7 +238,7 @@ ipam::Config remembered_store(const ipam::Config& config, const Node& node, cons
     }
 }
 
-std::string describe_store(const ipam::StoreChoice& store) {
+std::string describe_place(const ipam::StoreChoice& store) {
     switch (store.kind) {
     case StoreKind::pools:
         return fmt::format("keep leases in whereabouts' pools, because no AddressRange has the range; kubeconfig {}",
@@ -263,4 +253,4 @@ std::string describe_store(const ipam::StoreChoice& store) {
                        store.kubeconfig.empty() ? "because no cluster is configured" : "as the network says");
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

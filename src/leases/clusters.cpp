@@ -5,7 +5,7 @@
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/node_file.hpp>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 
 kube::Api& Clusters::connect(const std::string& kubeconfig, const http::Limits& limits, const base::Logger& log) try {
     require_not_given_up(kubeconfig);
@@ -46,4 +46,4 @@ std::set<std::string> Clusters::others(const std::string& own) const {
     return others;
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

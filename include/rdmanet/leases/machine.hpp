@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 
 /// Throws ipam::StoreError if it has none.
 [[nodiscard]] std::string read_machine_id();
@@ -18,4 +18,4 @@ namespace rdmanet::attach {
 /// pkg/util/node, GetHostname()).
 [[nodiscard]] std::string node_name_or_host(const std::string& configured);
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

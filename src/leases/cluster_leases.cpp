@@ -1,27 +1,22 @@
-#include "shared_leases.hpp"
+#include "cluster_leases.hpp"
 
-#include "block_leases.hpp"
 #include "clusters.hpp"
-#include "leases.hpp"
-#include "network_store.hpp"
+#include "files.hpp"
+#include "node_addresses.hpp"
+#include "recorded.hpp"
 
-#include "lookup/node_addresses.hpp"
-
-#include <rdmanet/attach/machine.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/pools_store.hpp>
-#include <rdmanet/cni/error.hpp>
-#include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/leases/machine.hpp>
 
 #include <algorithm>
 #include <chrono>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 namespace {
 
 constexpr std::chrono::seconds kSilentFor{60};
@@ -47,11 +42,6 @@ std::vector<std::pair<std::string, base::IpAddress>> unsettled_of(const state::L
     return unsettled;
 }
 
-std::optional<std::uint32_t> unless_default(std::chrono::milliseconds value, std::chrono::milliseconds usual) {
-    if (value == usual) return std::nullopt;
-    return static_cast<std::uint32_t>(value.count());
-}
-
 /// A release needs no name.
 std::string node_name_or_none(const std::string& configured) try {
     return node_name_or_host(configured);
@@ -61,101 +51,8 @@ std::string node_name_or_none(const std::string& configured) try {
 
 } // namespace
 
-std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
-    const ipam::StoreChoice& store = config.store;
-    if (store.kind == ipam::StoreKind::node) return std::nullopt;
-    state::LeaseStore where{
-        .kind = store_word(store.kind), .kubeconfig = store.kubeconfig, .pools = {}, .node_name = store.node_name};
-    where.connect_timeout = unless_default(store.limits.connect, ipam::StoreLimits().connect);
-    where.request_timeout = unless_default(store.limits.request, ipam::StoreLimits().request);
-    for (const ipam::ConfiguredRange& range : config.ranges)
-        where.pools.push_back({.space = range.space, .subnet = range.range.subnet().to_string()});
-    if (leaves_out_static_addresses(where)) return where;
-    for (const ipam::StaticAddress& address : config.addresses)
-        where.pools.push_back({.space = address.space, .subnet = address.address.to_string()});
-    return where;
-}
-
-std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, const Node& node,
-                                                const state::AttachmentStore& records) try {
-    std::vector<std::string> warnings;
-    const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
-    const auto* own = std::get_if<ipam::Config>(&ipam);
-    if (own == nullptr) return std::nullopt;
-    return lease_store_of(remembered_store(*own, node, records));
-} catch (const base::Error&) {
-    return std::nullopt;
-}
-
-http::Limits limits_of(const state::LeaseStore& store) {
-    using std::chrono::milliseconds;
-    constexpr ipam::StoreLimits kUsual;
-    return {.connect = store.connect_timeout ? milliseconds(*store.connect_timeout) : kUsual.connect,
-            .request = store.request_timeout ? milliseconds(*store.request_timeout) : kUsual.request};
-}
-
-void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now) {
-    if (now && earlier.kind == now->kind && earlier.kubeconfig == now->kubeconfig) return;
-    if (earlier.is_released)
-        throw cni::CniError(
-            cni::ErrorCode::try_again_later,
-            fmt::format("lease store {} may still carry out a request of an earlier ADD, and the network "
-                        "names another store by now: wait for a minute",
-                        base::quoted(earlier.kind)));
-    throw cni::CniError(
-        cni::ErrorCode::state,
-        fmt::format("an earlier ADD of this attachment has addresses in lease store {}, and the network "
-                    "names another store by now: delete the pod, and its DEL gives them back",
-                    base::quoted(earlier.kind)));
-}
-
-void add_pools(const std::vector<state::LeasePool>& pools, state::LeaseStore& into) {
-    const auto is_of = [](const state::LeasePool& one) {
-        return [&](const state::LeasePool& other) { return one.space == other.space && one.subnet == other.subnet; };
-    };
-    for (const state::LeasePool& pool : pools)
-        if (std::none_of(into.pools.begin(), into.pools.end(), is_of(pool))) into.pools.push_back(pool);
-}
-
-void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
-    for (const state::LeasePool& pool : earlier.pools)
-        if (std::find(into.pools.begin(), into.pools.end(), pool) == into.pools.end()) into.pools.push_back(pool);
-    if (!earlier.name_space.empty()) into.name_space = earlier.name_space;
-    into.unsettled_until = earlier.unsettled_until;
-    into.has_open_claim = earlier.has_open_claim;
-    into.unsettled = earlier.unsettled;
-}
-
-bool leaves_out_static_addresses(const state::LeaseStore& store) {
-    return store.kind == store_word(ipam::StoreKind::pools);
-}
-
-bool takes_late_claims(const state::LeaseStore& store) {
-    return store.kind == store_word(ipam::StoreKind::pools);
-}
-
-void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& store) {
-    if (claims.empty()) return;
-    store.unsettled_until = ipam::system_time().boot + kLateAnswer.count();
-    for (const ipam::Lease& lease : claims) note_inheritance(lease, store);
-}
-
-void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store) {
-    note_claimed({.space = lease.space, .address = lease.address.address().to_string()}, store);
-}
-
-void note_claimed(const state::ClaimedAddress& claimed, state::LeaseStore& store) {
-    if (std::find(store.unsettled.begin(), store.unsettled.end(), claimed) == store.unsettled.end())
-        store.unsettled.push_back(claimed);
-}
-
-bool is_unsettled(const state::AttachmentRecord& record, const std::string& boot_id) {
-    const auto& until = record.lease_store->unsettled_until; // by the clock of the record's boot
-    return until && record.boot_id == boot_id && ipam::system_time().boot < *until;
-}
-
-SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
-                           Adding adding)
+ClusterLeases::ClusterLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
+                             Adding adding)
     : where_(where), node_(node), records_(records) {
     if (where.kind == store_word(ipam::StoreKind::pools))
         open_pools(std::move(adding));
@@ -166,15 +63,15 @@ SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, con
                                fmt::format("lease store {}: this version does not know it", base::quoted(where.kind)));
 }
 
-void SharedLeases::give_up(const ipam::StoreError& why) {
+void ClusterLeases::give_up(const ipam::StoreError& why) {
     node_.clusters->give_up(where_.kubeconfig, why.what());
 }
 
-kube::Api& SharedLeases::api() {
+kube::Api& ClusterLeases::api() {
     return node_.clusters->connect(where_.kubeconfig, limits_of(where_), node_.log);
 }
 
-void SharedLeases::open_pools(Adding adding) {
+void ClusterLeases::open_pools(Adding adding) {
     if (where_.name_space.empty()) where_.name_space = api().access().name_space;
     if (where_.name_space.empty()) where_.name_space = kNameSpace;
     is_adding_ = adding.before_claim != nullptr;
@@ -199,7 +96,7 @@ void SharedLeases::open_pools(Adding adding) {
     store_ = std::move(store);
 }
 
-void SharedLeases::give_back_earlier_boot() try {
+void ClusterLeases::give_back_earlier_boot() try {
     constexpr std::chrono::seconds kTimeout{10};
     if (pools_ == nullptr) return;
     const std::string cluster = fmt::format("{}\n{}\n{}", where_.kubeconfig, where_.name_space, where_.node_name);
@@ -226,7 +123,7 @@ void SharedLeases::give_back_earlier_boot() try {
     node_.log.debug(error.what());
 }
 
-state::LeaseStore SharedLeases::where() const {
+state::LeaseStore ClusterLeases::where() const {
     state::LeaseStore where = where_;
     if (pools_ == nullptr) return where;
     for (state::LeasePool& pool : where.pools)
@@ -235,7 +132,7 @@ state::LeaseStore SharedLeases::where() const {
     return where;
 }
 
-bool SharedLeases::is_of_record(const base::Deadline& deadline) {
+bool ClusterLeases::is_of_record(const base::Deadline& deadline) {
     return pools_ != nullptr && ask([&](ipam::Store&) {
                return std::any_of(where_.pools.begin(), where_.pools.end(), [&](const state::LeasePool& pool) {
                    const auto place = place_of(pool);
@@ -244,19 +141,19 @@ bool SharedLeases::is_of_record(const base::Deadline& deadline) {
            });
 }
 
-std::vector<ipam::Lease> SharedLeases::unsettled() const {
+std::vector<ipam::Lease> ClusterLeases::unsettled() const {
     return pools_ == nullptr ? std::vector<ipam::Lease>() : pools_->unsettled();
 }
 
 /// Most calls need no API server, and so not even the kubeconfig.
-void SharedLeases::open_blocks() {
+void ClusterLeases::open_blocks() {
     const auto seen = std::make_shared<std::optional<NodeAddresses>>(); // for all blocks of one call
     const auto addresses = [seen]() -> const NodeAddresses& {
         constexpr std::chrono::seconds kTimeout{10};
         if (!*seen) *seen = list_node_addresses(base::Deadline::in(kTimeout));
         return **seen;
     };
-    block_file_.reset(new ipam::BlockFile(open_block_leases(node_, records_)));
+    block_file_.reset(new ipam::BlockFile(open_block_file(node_, records_)));
     auto store = std::make_unique<cluster::BlocksStore>(
         block_file_, cluster::BlocksStore::Options{
                          .api = [this]() -> kube::Api& { return api(); },
@@ -277,26 +174,26 @@ void SharedLeases::open_blocks() {
     store_ = std::move(store);
 }
 
-std::vector<ipam::Lease> SharedLeases::find(const ipam::OwnerKey& key, const base::Deadline& deadline) {
+std::vector<ipam::Lease> ClusterLeases::find(const ipam::OwnerKey& key, const base::Deadline& deadline) {
     return ask([&](ipam::Store& store) { return store.find(key, deadline); });
 }
 
-std::vector<ipam::Regained> SharedLeases::regain(const std::vector<ipam::Lease>& leases,
-                                                 const base::Deadline& deadline) {
+std::vector<ipam::Regained> ClusterLeases::regain(const std::vector<ipam::Lease>& leases,
+                                                  const base::Deadline& deadline) {
     const auto regain = [&] { return ask([&](ipam::Store& store) { return store.regain(leases, deadline); }); };
     return blocks_ == nullptr ? regain() : repairing(*block_file_, node_, deadline, regain);
 }
 
-void SharedLeases::confirm_blocks(const base::Deadline& deadline) {
+void ClusterLeases::confirm_blocks(const base::Deadline& deadline) {
     ask([&](ipam::Store&) { blocks_->confirm(deadline); });
     silence().forget();
 }
 
-base::BootMemory SharedLeases::silence() const {
+base::BootMemory ClusterLeases::silence() const {
     return {node_.state_directory, node_.boot_id, "cluster-silent", where_.kubeconfig};
 }
 
-void SharedLeases::settle_unless_silent(const base::Deadline& deadline) {
+void ClusterLeases::settle_unless_silent(const base::Deadline& deadline) {
     if (blocks_ == nullptr) return;
     const base::BootMemory memory = silence();
     const auto noted = memory.find();
@@ -313,15 +210,15 @@ void SharedLeases::settle_unless_silent(const base::Deadline& deadline) {
     if (noted) memory.forget();
 }
 
-std::vector<ipam::Lease> SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
-                                               const base::Deadline& deadline) {
+std::vector<ipam::Lease> ClusterLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
+                                                const base::Deadline& deadline) {
     if (blocks_ != nullptr)
         return repairing(*block_file_, node_, deadline, [&] { return store_->withdraw(key, unused, deadline); });
     give_back_earlier_boot(); // runtimes begin a boot with DELs of what they had before
     return ask([&](ipam::Store& store) { return store.withdraw(key, unused, deadline); });
 }
 
-std::optional<ipam::Owner> SharedLeases::known_owner(const std::string& container_id, const std::string& ifname) {
+std::optional<ipam::Owner> ClusterLeases::known_owner(const std::string& container_id, const std::string& ifname) {
     if (!known_owners_) {
         known_owners_.emplace();
         for (const state::AttachmentRecord& record : records_.list().records)
@@ -331,4 +228,4 @@ std::optional<ipam::Owner> SharedLeases::known_owner(const std::string& containe
     return found == known_owners_->end() ? std::nullopt : std::optional(found->second);
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

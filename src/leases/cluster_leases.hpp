@@ -1,17 +1,14 @@
-// Leases in a store that the cluster shares. The record says where they are, so that they are given back whatever the
-// configuration says by then.
+// Leases in pools or blocks of a cluster, as one attachment uses them.
 #pragma once
 
-#include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
 #include <rdmanet/cluster/pools_store.hpp>
-#include <rdmanet/cni/request.hpp>
-#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/store.hpp>
 #include <rdmanet/ipam/store/block_file.hpp>
 #include <rdmanet/kube/api.hpp>
+#include <rdmanet/leases/leases.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <chrono>
@@ -22,48 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace rdmanet::attach {
-
-/// For the record of an attachment of this network, whose store is settled. nullopt: its leases are in the node's own.
-[[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config);
-
-/// The same for a DEL that finds no record, as far as this node knows it without asking. A configuration that is wrong
-/// by now says nothing.
-[[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, const Node& node,
-                                                              const state::AttachmentStore& records);
-
-/// How long one request of that store may take.
-[[nodiscard]] http::Limits limits_of(const state::LeaseStore& store);
-
-/// Throws CniError if an earlier ADD of the attachment has, or may yet get, addresses in another store than `now`
-/// (nullopt: the node's own).
-void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now);
-
-/// `into` also looks in those of `pools` that it does not have.
-void add_pools(const std::vector<state::LeasePool>& pools, state::LeaseStore& into);
-
-/// `into`, the same store, also looks where an earlier ADD of the attachment may have left something.
-void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into);
-
-/// Whether static addresses are in no store (ipam::claims_static_addresses()).
-[[nodiscard]] bool leaves_out_static_addresses(const state::LeaseStore& store);
-
-/// Whether the server may carry out a claim after its sender has looked what became of it. Leases in blocks are claimed
-/// on this node alone.
-[[nodiscard]] bool takes_late_claims(const state::LeaseStore& store);
-
-/// Notes that these claims may be carried out within the next minute.
-void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& store);
-
-/// Notes that the attachment may have a reservation of this address, whatever the pool's record says.
-void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store);
-void note_claimed(const state::ClaimedAddress& claimed, state::LeaseStore& store);
-
-/// Whether the server may still carry out a request that is not known to be done.
-[[nodiscard]] bool is_unsettled(const state::AttachmentRecord& record, const std::string& boot_id);
-
-/// How long an API server may work on a request whose client is gone: its --request-timeout, by default.
-inline constexpr std::chrono::seconds kLateAnswer{60};
+namespace rdmanet::leases {
 
 /// What only an ADD has for the cluster's store.
 struct Adding {
@@ -71,12 +27,11 @@ struct Adding {
     std::function<void(const ipam::Lease&)> before_inheritance{};
 };
 
-/// The cluster's store, as one attachment uses it.
-class SharedLeases {
+class ClusterLeases {
 public:
     /// Reads the files that say how to reach it, and asks nobody anything. Throws ipam::StoreError.
-    SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
-                 Adding adding = {});
+    ClusterLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
+                  Adding adding = {});
 
     /// At the first call of a boot: gives back what this machine's pods had before it. The state directory remembers that.
     void give_back_earlier_boot();
@@ -134,4 +89,4 @@ private:
     cluster::BlocksStore* blocks_ = nullptr; // store_, if it is one
 };
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

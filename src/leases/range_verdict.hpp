@@ -2,14 +2,14 @@
 // the cluster's servers answer for all of them.
 #pragma once
 
-#include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/ipam/config.hpp>
+#include <rdmanet/leases/leases.hpp>
 
 #include <optional>
 #include <string>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 
 struct RangeVerdict {
     enum class Kind : char {
@@ -36,4 +36,4 @@ private:
     std::string head_; // the kubeconfig, as it is now
 };
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 namespace {
 
 constexpr std::chrono::seconds kGoodFor{30};
@@ -78,4 +78,4 @@ void RangeVerdictMemory::note(const RangeVerdict& verdict) const {
     memory_.note(fmt::format("{}{}\n{}{}", head_, seconds_of_boot(), static_cast<char>(verdict.kind), verdict.text));
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string_view>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 namespace {
 
 /// A program that drives its device itself has its addresses where no kernel shows them.
@@ -71,4 +71,4 @@ NodeAddresses list_node_addresses(const base::Deadline& deadline) {
     return all;
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

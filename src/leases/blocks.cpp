@@ -1,8 +1,6 @@
-#include "blocks_upkeep.hpp"
-
-#include "block_leases.hpp"
-#include "leases.hpp"
-#include "shared_leases.hpp"
+#include "cluster_leases.hpp"
+#include "files.hpp"
+#include "recorded.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
@@ -11,7 +9,7 @@
 #include <set>
 #include <utility>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 namespace {
 
 state::LeaseStore in_blocks(const std::string& kubeconfig, const std::string& node_name) {
@@ -20,21 +18,20 @@ state::LeaseStore in_blocks(const std::string& kubeconfig, const std::string& no
 
 } // namespace
 
-std::vector<std::string> confirm_blocks(const Node& node, const state::AttachmentStore& records,
-                                        const base::Deadline& deadline) {
-    if (!has_block_file(node)) return {};
-    ipam::BlockFile file = open_block_leases(node, records);
+std::vector<std::string> Leases::confirm_blocks(const base::Deadline& deadline) {
+    if (!has_block_file(node_)) return {};
+    ipam::BlockFile file = open_block_file(node_, records_);
     std::set<std::pair<std::string, std::string>> clusters;
-    for (const ipam::BlockRange& range : repairing(file, node, deadline, [&] { return file.ranges(); }))
+    for (const ipam::BlockRange& range : repairing(file, node_, deadline, [&] { return file.ranges(); }))
         clusters.emplace(range.kubeconfig, range.node_name);
     if (clusters.empty()) // a file that was made again from the journal
-        for (const state::AttachmentRecord& record : records.list().records)
+        for (const state::AttachmentRecord& record : records_.list().records)
             if (record.lease_store && record.lease_store->kind == store_word(ipam::StoreKind::blocks))
                 clusters.emplace(record.lease_store->kubeconfig, record.lease_store->node_name);
     std::vector<std::string> owed;
     for (const auto& [kubeconfig, node_name] : clusters) {
         try {
-            SharedLeases(in_blocks(kubeconfig, node_name), node, records).confirm_blocks(deadline);
+            ClusterLeases(in_blocks(kubeconfig, node_name), node_, records_).confirm_blocks(deadline);
         } catch (const base::Error& error) {
             const std::vector<ipam::Block> blocks = file.blocks();
             const bool is_owing = std::any_of(blocks.begin(), blocks.end(), [](const ipam::Block& block) {
@@ -44,19 +41,19 @@ std::vector<std::string> confirm_blocks(const Node& node, const state::Attachmen
             if (is_owing)
                 owed.push_back(std::move(text));
             else
-                node.log.warn(text);
+                node_.log.warn(text);
         }
     }
     return owed;
 }
 
-void look_for_earlier_blocks(const std::string& kubeconfig, const std::string& node_name, const Node& node,
-                             const state::AttachmentStore& records, const base::Deadline& deadline) {
-    const base::BootMemory memory(node.state_directory, node.boot_id, "earlier-blocks",
+void Leases::give_back_earlier_blocks(const std::string& kubeconfig, const std::string& node_name,
+                                      const base::Deadline& deadline) {
+    const base::BootMemory memory(node_.state_directory, node_.boot_id, "earlier-blocks",
                                   fmt::format("{}\n{}", kubeconfig, node_name));
     if (memory.find()) return;
-    SharedLeases(in_blocks(kubeconfig, node_name), node, records).confirm_blocks(deadline);
+    ClusterLeases(in_blocks(kubeconfig, node_name), node_, records_).confirm_blocks(deadline);
     memory.note("looked");
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

@@ -1,15 +1,15 @@
-#include <rdmanet/attach/machine.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/leases/machine.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
-namespace rdmanet::attach {
+namespace rdmanet::leases {
 namespace {
 
 constexpr const char* kMachineId = "/etc/machine-id";
@@ -50,4 +50,4 @@ std::string host_name() {
     return name.data();
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::leases

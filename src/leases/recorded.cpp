@@ -1,0 +1,159 @@
+#include "recorded.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/store/lease_file.hpp>
+#include <rdmanet/leases/leases.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::leases {
+namespace {
+
+std::optional<std::uint32_t> unless_default(std::chrono::milliseconds value, std::chrono::milliseconds usual) {
+    if (value == usual) return std::nullopt;
+    return static_cast<std::uint32_t>(value.count());
+}
+
+} // namespace
+
+ipam::OwnerKey owner_key(const state::AttachmentKey& key) {
+    return {.network = key.network, .container_id = key.container_id, .ifname = key.ifname};
+}
+
+ipam::Owner owner_of(const state::AttachmentRecord& record) {
+    return {.key = owner_key(record.key),
+            .pod_namespace = record.pod.pod_namespace,
+            .pod_name = record.pod.name,
+            .pod_uid = record.pod.uid,
+            .netns_path = record.netns.path,
+            .netns_cookie = record.netns.cookie,
+            .netns_inode = record.netns.inode,
+            .pid_view = record.pid_view,
+            .boot_id = record.boot_id};
+}
+
+std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& leases) {
+    std::vector<state::RecordedLease> recorded;
+    recorded.reserve(leases.size());
+    for (const ipam::Lease& lease : leases)
+        recorded.push_back({.space = lease.space,
+                            .slot = lease.slot,
+                            .address = lease.address.to_string(),
+                            .cooldown = static_cast<unsigned>(lease.cooldown.count())});
+    return recorded;
+}
+
+std::vector<ipam::Lease> recorded_leases_of(const state::AttachmentRecord& record) {
+    std::vector<ipam::Lease> leases;
+    for (const state::RecordedLease& recorded : record.leases)
+        if (const auto address = base::IpPrefix::parse(recorded.address))
+            leases.push_back({.space = recorded.space,
+                              .slot = recorded.slot,
+                              .address = *address,
+                              .owner = owner_of(record),
+                              .since = record.created,
+                              .cooldown = std::chrono::seconds(recorded.cooldown)});
+    return leases;
+}
+
+bool has_leases_in_other_role(const state::AttachmentKey& key, const state::AttachmentStore& records) {
+    try {
+        const auto outcome = records.load(key.with_role(key.role.empty() ? state::kIpamRole : ""));
+        const auto* beside = std::get_if<state::AttachmentRecord>(&outcome);
+        return beside != nullptr && !beside->leases.empty();
+    } catch (const base::SystemError&) {
+        return false; // addresses are released whatever else fails
+    }
+}
+
+std::string store_word(ipam::StoreKind kind) {
+    if (kind == ipam::StoreKind::pools) return "whereabouts";
+    return kind == ipam::StoreKind::blocks ? "blocks" : "";
+}
+
+std::optional<state::LeaseStore> recorded_place_of(const ipam::Config& config) {
+    const ipam::StoreChoice& store = config.store;
+    if (store.kind == ipam::StoreKind::node) return std::nullopt;
+    state::LeaseStore where{
+        .kind = store_word(store.kind), .kubeconfig = store.kubeconfig, .pools = {}, .node_name = store.node_name};
+    where.connect_timeout = unless_default(store.limits.connect, ipam::StoreLimits().connect);
+    where.request_timeout = unless_default(store.limits.request, ipam::StoreLimits().request);
+    for (const ipam::ConfiguredRange& range : config.ranges)
+        where.pools.push_back({.space = range.space, .subnet = range.range.subnet().to_string()});
+    if (is_in_pools(where)) return where;
+    for (const ipam::StaticAddress& address : config.addresses)
+        where.pools.push_back({.space = address.space, .subnet = address.address.to_string()});
+    return where;
+}
+
+http::Limits limits_of(const state::LeaseStore& store) {
+    using std::chrono::milliseconds;
+    constexpr ipam::StoreLimits kUsual;
+    return {.connect = store.connect_timeout ? milliseconds(*store.connect_timeout) : kUsual.connect,
+            .request = store.request_timeout ? milliseconds(*store.request_timeout) : kUsual.request};
+}
+
+http::Limits limits_of(const ipam::StoreLimits& limits) {
+    return {.connect = limits.connect, .request = limits.request};
+}
+
+void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now) {
+    if (now && earlier.kind == now->kind && earlier.kubeconfig == now->kubeconfig) return;
+    if (earlier.is_released)
+        throw cni::CniError(
+            cni::ErrorCode::try_again_later,
+            fmt::format("lease store {} may still carry out a request of an earlier ADD, and the network "
+                        "names another store by now: wait for a minute",
+                        base::quoted(earlier.kind)));
+    throw cni::CniError(
+        cni::ErrorCode::state,
+        fmt::format("an earlier ADD of this attachment has addresses in lease store {}, and the network "
+                    "names another store by now: delete the pod, and its DEL gives them back",
+                    base::quoted(earlier.kind)));
+}
+
+void add_pools(const state::LeaseStore& more, state::LeaseStore& into) {
+    if (more.kind != into.kind || more.kubeconfig != into.kubeconfig) return;
+    const auto is_of = [](const state::LeasePool& one) {
+        return [&](const state::LeasePool& other) { return one.space == other.space && one.subnet == other.subnet; };
+    };
+    for (const state::LeasePool& pool : more.pools)
+        if (std::none_of(into.pools.begin(), into.pools.end(), is_of(pool))) into.pools.push_back(pool);
+}
+
+void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
+    for (const state::LeasePool& pool : earlier.pools)
+        if (std::find(into.pools.begin(), into.pools.end(), pool) == into.pools.end()) into.pools.push_back(pool);
+    if (!earlier.name_space.empty()) into.name_space = earlier.name_space;
+    into.unsettled_until = earlier.unsettled_until;
+    into.has_open_claim = earlier.has_open_claim;
+    into.unsettled = earlier.unsettled;
+}
+
+bool is_in_pools(const state::LeaseStore& store) {
+    return store.kind == store_word(ipam::StoreKind::pools);
+}
+
+void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& store) {
+    if (claims.empty()) return;
+    store.unsettled_until = ipam::system_time().boot + kLateAnswer.count();
+    for (const ipam::Lease& lease : claims) note_inheritance(lease, store);
+}
+
+void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store) {
+    note_claimed({.space = lease.space, .address = lease.address.address().to_string()}, store);
+}
+
+void note_claimed(const state::ClaimedAddress& claimed, state::LeaseStore& store) {
+    if (std::find(store.unsettled.begin(), store.unsettled.end(), claimed) == store.unsettled.end())
+        store.unsettled.push_back(claimed);
+}
+
+bool is_unsettled(const state::AttachmentRecord& record, const std::string& boot_id) {
+    const auto& until = record.lease_store->unsettled_until; // by the clock of the record's boot
+    return until && record.boot_id == boot_id && ipam::system_time().boot < *until;
+}
+
+} // namespace rdmanet::leases

@@ -1,0 +1,46 @@
+// What a record says of leases in a cluster, so that they are given back whatever the configuration says by then.
+#pragma once
+
+#include <rdmanet/http/client.hpp>
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/state/attachment_record.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::leases {
+
+/// As state::LeaseStore::kind says it; empty: the node's own file needs no such record.
+[[nodiscard]] std::string store_word(ipam::StoreKind kind);
+
+/// For the record of an attachment of this network, whose place is settled. nullopt: its leases are in the node's file.
+[[nodiscard]] std::optional<state::LeaseStore> recorded_place_of(const ipam::Config& settled);
+
+/// The record's words for leases.
+[[nodiscard]] std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& leases);
+
+/// How long one request may take.
+[[nodiscard]] http::Limits limits_of(const state::LeaseStore& store);
+[[nodiscard]] http::Limits limits_of(const ipam::StoreLimits& limits);
+
+/// Throws CniError if an earlier ADD of the attachment has, or may yet get, addresses in another store than `now`
+/// (nullopt: the node's file).
+void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now);
+
+/// `into`, the same store, also looks where an earlier ADD of the attachment may have left something.
+void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into);
+
+/// Notes that these claims may be carried out within the next minute.
+void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& store);
+
+/// Notes that the attachment may have a reservation of this address, whatever the pool's record says.
+void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store);
+void note_claimed(const state::ClaimedAddress& claimed, state::LeaseStore& store);
+
+/// How long an API server may work on a request whose client is gone: its --request-timeout, by default.
+inline constexpr std::chrono::seconds kLateAnswer{60};
+
+} // namespace rdmanet::leases
