@@ -150,7 +150,7 @@ std::vector<std::string> examine_entry(const Network& network, const std::string
     if (examine_resource(network, config, context, found)) {
         examine_fit(network, conf.name, config, context, parents, found);
         if (const auto* ipam = std::get_if<ipam::Config>(&config.ipam))
-            examine_store_files(network, ipam->store, context, found);
+            examine_store(network, *ipam, context, found);
     }
     return undeclared(ours, config, context);
 }

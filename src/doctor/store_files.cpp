@@ -40,9 +40,16 @@ void examine_kubeconfig(const Network& network, const std::string& file, const C
 
 } // namespace
 
-void examine_store_files(const Network& network, const ipam::StoreChoice& store, const Context& context,
-                         Findings& found) {
-    examine_kubeconfig(network, store.kubeconfig, context, found);
+void examine_store(const Network& network, const ipam::Config& ipam, const Context& context, Findings& found) {
+    examine_kubeconfig(network, ipam.store.kubeconfig, context, found);
+    if (ipam.store.kind == ipam::StoreKind::node && ipam.store.kubeconfig.empty() && !ipam.ranges.empty())
+        found.info(
+            network.place,
+            fmt::format("no cluster is configured, so its range {} is given on this node only",
+                        ipam.ranges.front().range),
+            fmt::format("if other nodes have the network, too, name the cluster's kubeconfig in {}, or give each "
+                        "node a range of its own",
+                        ipam::kNodeFile));
 }
 
 } // namespace rdmanet::doctor

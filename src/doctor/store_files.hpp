@@ -1,4 +1,4 @@
-// The kubeconfig by which a network's addresses are reached.
+// Where the addresses of a network are kept, and the kubeconfig by which they are reached.
 #pragma once
 
 #include "network_lint.hpp"
@@ -7,9 +7,8 @@
 
 namespace rdmanet::doctor {
 
-/// Reports those that are absent, or not what they should be, as report_misfit() does. Throws base::SystemError for a
-/// file that this user must not read.
-void examine_store_files(const Network& network, const ipam::StoreChoice& store, const Context& context,
-                         Findings& found);
+/// Reports a kubeconfig that is absent, or not what it should be, as report_misfit() does, and a range that other nodes
+/// may give as well. Throws base::SystemError for a file that this user must not read.
+void examine_store(const Network& network, const ipam::Config& ipam, const Context& context, Findings& found);
 
 } // namespace rdmanet::doctor

@@ -17,12 +17,12 @@ namespace {
 constexpr const char* kFile = "/etc/cni/net.d/90-doctor.conflist";
 constexpr const char* kSecond = "/etc/cni/net.d/91-doctor.conflist";
 
-/// Writes a network with these keys (single quotes) and a range of its own.
+/// Writes a network with these keys (single quotes), whose pods have addresses in a subnet of its own.
 std::string write_network(const std::string& file, const std::string& keys) {
     return concat("mkdir -p /etc/cni/net.d; echo '",
                   json_text(concat("{'cniVersion':'1.0.0','name':'net','plugins':[{'type':'rdmanet',", keys,
                                    ",'capabilities':{'mac':true,'ips':true},'ipam':{'type':'rdmanet',"
-                                   "'range':'10.99.0.0/16'}}]}")),
+                                   "'addresses':[{'address':'10.99.0.5/16'}]}}]}")),
                   "' >", file);
 }
 

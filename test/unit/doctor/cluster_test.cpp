@@ -67,8 +67,8 @@ TEST_CASE("the parent of a network must be on this node") {
 
 TEST_CASE("requests of pods that the network does not declare are an info") {
     MachineWithCni node;
-    const std::string range = R"("ipam": {"type": "rdmanet", "range": "10.0.0.0/24"})";
-    node.write(kMultus, list_of(R"("master": "mlx5_0", "capabilities": {"ips": false}, )" + range));
+    const std::string addresses = R"("ipam": {"type": "rdmanet", "addresses": [{"address": "10.0.0.5/24"}]})";
+    node.write(kMultus, list_of(R"("master": "mlx5_0", "capabilities": {"ips": false}, )" + addresses));
     node.must_find("networks", "a network without `capabilities`", "\"capabilities\"");
     node.write(kRuntimes, list_of(R"("master": "mlx5_0")"));
     CHECK_THAT(node.found_by("networks"), Has("| 2 networks do not declare", "net.d/10-roce"));
@@ -77,7 +77,7 @@ TEST_CASE("requests of pods that the network does not declare are an info") {
         node.write(kMultus, list_of(R"("capabilities": {")" + capability + R"(": true}, )" + keys));
         return node.found_by("networks");
     };
-    CHECK(declaring("ips", R"("master": "mlx5_0", "attach": "ipvlan", )" + range).empty());
+    CHECK(declaring("ips", R"("master": "mlx5_0", "attach": "ipvlan", )" + addresses).empty());
     CHECK(declaring("mac", R"("attach": "sriov", "deviceID": "0000:3b:00.2")").empty());
     CHECK(declaring("infinibandGUID", R"("attach": "sriov", "deviceID": "0000:3b:00.2")").empty());
     node.inventory.devices.front().rdma.front().protocol = "ib";
@@ -93,7 +93,7 @@ TEST_CASE("the store of a network is in files of the host, wherever its / is mou
         return node.found_by("networks");
     };
     const std::string named = R"(, "configuration_path": "/etc/cni/net.d/whereabouts.d/whereabouts.conf")";
-    CHECK(network("").empty());
+    CHECK_THAT(network(""), Documented("networks", "a network with a range, and no cluster is configured"));
     CHECK_THAT(network(named), Has("ADD refuses it: ipam.configuration_path: this node has no file /etc/cni"));
     node.write("etc/cni/net.d/whereabouts.d/whereabouts.conf",
                R"({"kubernetes": {"kubeconfig": "/etc/kubernetes/k"}})");
