@@ -108,9 +108,10 @@ std::vector<ipam::Regained> Leases::regain(state::AttachmentRecord& record, cons
 
 void Leases::release_on_node(const state::AttachmentKey& key, const base::Deadline& deadline) {
     repairing(file_, node_, deadline, [&] { return file_.release(owner_key(key), deadline); });
-    if (!has_block_file(node_)) return;
     ipam::BlockFile file = open_block_file(node_, records_);
-    (void)repairing(file, node_, deadline, [&] { return file.withdraw(owner_key(key), {}, deadline); });
+    file.tidy(deadline);
+    if (file.is_there())
+        (void)repairing(file, node_, deadline, [&] { return file.withdraw(owner_key(key), {}, deadline); });
 }
 
 void Leases::withdraw_on_node(const state::AttachmentKey& key, const std::vector<ipam::Lease>& fresh,
@@ -124,11 +125,11 @@ bool Leases::reclaim(const ipam::Lease& lease, const base::Deadline& deadline) {
 }
 
 std::vector<ipam::Lease> Leases::list(const base::Deadline& deadline) {
+    ipam::BlockFile file = open_block_file(node_, records_);
     NodeLeases leases{.own = repairing(file_, node_, deadline, [&] { return file_.list_all(deadline); })};
-    if (has_block_file(node_)) {
-        ipam::BlockFile file = open_block_file(node_, records_);
-        leases.in_blocks = repairing(file, node_, deadline, [&] { return file.list_all(); });
-    }
+    if (file.is_there()) leases.in_blocks = repairing(file, node_, deadline, [&] { return file.list_all(); });
+    file_.tidy(deadline);
+    file.tidy(deadline);
     return leases.all();
 }
 

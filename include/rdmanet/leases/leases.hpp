@@ -130,6 +130,7 @@ public:
 
     // The node as a whole.
 
+    /// For a call that then changes something. Removes what a killed writer of the files has left.
     [[nodiscard]] std::vector<ipam::Lease> list(const base::Deadline& deadline);
     /// Changes nothing. Throws ipam::DamagedStore.
     [[nodiscard]] NodeLeases look(const base::Deadline& deadline);

@@ -146,6 +146,10 @@ std::vector<Rival> BlockFile::find_rivals() {
     });
 }
 
+void BlockFile::tidy(const base::Deadline& deadline) {
+    impl_->tidy(deadline);
+}
+
 bool BlockFile::is_there() const {
     return impl_->is_there();
 }

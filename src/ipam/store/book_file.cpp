@@ -124,6 +124,12 @@ void BookFile::remove_unfinished() const {
     (void)::unlink((path_ + ".tmp").c_str());
 }
 
+void BookFile::tidy(const base::Deadline& deadline) const {
+    if (!exists(path_ + ".tmp")) return;
+    const DirectoryLock lock = lock_directory(deadline);
+    remove_unfinished();
+}
+
 /// What the file will have comes from the journal, so nothing is lost. An earlier version that is installed again would
 /// take the database for the truth.
 void BookFile::remove_database() const {

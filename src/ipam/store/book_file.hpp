@@ -44,6 +44,9 @@ public:
         return result;
     }
 
+    /// LeaseFile::tidy().
+    void tidy(const base::Deadline& deadline) const;
+
     /// LeaseFile::repair().
     [[nodiscard]] std::optional<std::string> repair(const base::Deadline& deadline);
 

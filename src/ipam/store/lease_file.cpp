@@ -94,6 +94,10 @@ std::optional<std::string> LeaseFile::repair(const base::Deadline& deadline) {
     return impl_->repair(deadline);
 }
 
+void LeaseFile::tidy(const base::Deadline& deadline) {
+    impl_->tidy(deadline);
+}
+
 bool LeaseFile::is_there() const {
     return impl_->is_there();
 }

@@ -116,6 +116,7 @@ public:
 
     [[nodiscard]] Time now() const;
     /// As LeaseFile's.
+    void tidy(const base::Deadline& deadline);
     std::optional<std::string> repair(const base::Deadline& deadline);
     /// STATE_DIR/blocks
     [[nodiscard]] const std::string& path() const;

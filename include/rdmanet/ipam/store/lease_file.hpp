@@ -57,6 +57,9 @@ public:
     [[nodiscard]] bool has_free(const Claim& claim, const base::Deadline& deadline) override;
     [[nodiscard]] Usage usage(const Claim& claim, const base::Deadline& deadline) override;
 
+    /// Removes what a writer that was killed has left. Calls that write do that, too.
+    void tidy(const base::Deadline& deadline);
+
     /// Moves a damaged file aside and puts one with the known leases in its place, so that no other process sees the
     /// gap. Returns the path of what was moved; nullopt if the store is absent or sound.
     std::optional<std::string> repair(const base::Deadline& deadline);

@@ -3,6 +3,8 @@
 
 #include "owners/attachment.hpp"
 
+#include <rdmanet/base/file.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -177,4 +179,14 @@ TEST_CASE("DEL leaves another pod alone that got the namespace's path") {
     rig.machine.spaces.at(rig.pod).netdevs.push_back(other);
     CHECK(rig.del() == "");
     CHECK(rig.machine.spaces.at(rig.pod).netdevs.size() == 1);
+}
+
+TEST_CASE("what a killed writer of leases has left goes with DEL, and with GC") {
+    Rig rig(kMacvlan.members + kIpam);
+    const auto end = GENERATE(&Rig::del, &Rig::gc, &Rig::gc_of_node);
+    const std::string files[] = {rig.directory + "/leases.tmp", rig.directory + "/blocks.tmp"};
+    REQUIRE(rig.add() == "");
+    for (const std::string& file : files) base::write_file_durably(file, "{");
+    CHECK((rig.*end)() == "");
+    for (const std::string& file : files) CHECK_FALSE(fs::exists(file));
 }
