@@ -6,6 +6,7 @@
 #include "support/concat.hpp"
 #include "support/named_netns.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 
@@ -77,19 +78,22 @@ TEST_CASE(
     "[ipam]") {
     NEEDS(std::filesystem::exists("/usr/sbin/dnsmasq"), "dnsmasq");
     const NamedNode node;
-    const std::string found = "TCP: connecting: connection refused";
-    CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.1\n"), Names("http://api.example:1", found));
-    CHECK_THAT(node.trouble("six.example", "nameserver 127.0.0.1\n"), Names(found));
-    CHECK_THAT(node.trouble("alias.example", "nameserver 127.0.0.1\n"), Names(found));
-    CHECK_THAT(node.trouble("api", "nameserver 127.0.0.1\nsearch none.example example\n"), Names(found));
+    // On a busy machine the two seconds of one try may be too short.
+    const auto finds = [&](const std::string& host, const std::string& resolver) {
+        return comes_true([&] { return names(node.trouble(host, resolver), "TCP: connecting: connection refused"); });
+    };
+    CHECK(finds("api.example", "nameserver 127.0.0.1\n"));
+    CHECK(finds("six.example", "nameserver 127.0.0.1\n"));
+    CHECK(finds("alias.example", "nameserver 127.0.0.1\n"));
+    CHECK(finds("api", "nameserver 127.0.0.1\nsearch none.example example\n"));
+    // More than a datagram of 512 bytes holds.
+    CHECK(finds("many.example", "nameserver 127.0.0.1\n"));
+    // Two addresses: the first one leaves time for the second, and so does a silent name server.
+    CHECK(finds("two.example", "nameserver 127.0.0.1\n"));
+    CHECK(finds("api.example", "nameserver 127.0.0.2\nnameserver 127.0.0.3\nnameserver 127.0.0.1\n"));
+    CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.1\n"), Names("http://api.example:1"));
     CHECK_THAT(node.trouble("none.example", "nameserver 127.0.0.1\n"),
                Names("DNS: looking up \"none.example\": the name is unknown"));
-    // More than a datagram of 512 bytes holds.
-    CHECK_THAT(node.trouble("many.example", "nameserver 127.0.0.1\n"), Names(found));
-    // Two addresses: the first one leaves time for the second, and so does a silent name server.
-    CHECK_THAT(node.trouble("two.example", "nameserver 127.0.0.1\n"), Names(found));
-    CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.2\nnameserver 127.0.0.3\nnameserver 127.0.0.1\n"),
-               Names(found));
     CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.2\nnameserver 127.0.0.2\n"),
                Names("DNS: looking up \"api.example\": no name server answered"));
     CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.3\n"), Names("every name server refuses to answer"));
