@@ -18,9 +18,6 @@ WORK = TOP / "build/mutate"
 TREE, BUILD, MUTANT = WORK / "tree", WORK / "build", WORK / "mutant"
 E2E = TOP / "build/release/test/e2e/e2e_test"
 
-# The next change takes these away.
-LEFT_OUT = re.compile(r"regain|recording_server")
-
 # Tags of the native end-to-end cases that are likely to find a mutation below a path of src/, so they run first; the
 # longest path that fits counts.
 FIRST = {
@@ -267,8 +264,7 @@ def candidates(paths):
     wanted = [os.path.normpath(path) for path in paths]
     for path in sorted(str(file.relative_to(TREE)) for file in (TREE / "src").rglob("*.cpp")):
         around = [one for one in wanted if path == one or path.startswith(one + "/")]
-        left_out = LEFT_OUT.search(path) and not any(LEFT_OUT.search(one) for one in around)
-        if left_out or (wanted and not around):
+        if wanted and not around:
             continue
         lines = collections.defaultdict(list)
         for mutation in mutations_of(path):

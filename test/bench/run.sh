@@ -57,18 +57,6 @@ devices() {
 	fi
 }
 
-allocator() {
-	local lines few many growth column
-	[[ -x $build/test/bench/allocator_bench ]] || return 0
-	lines=$("$build/test/bench/allocator_bench" 10 1000000)
-	for column in reserve release; do
-		few=$(sed -nE "1s/.*$column \+ close +([0-9.]+) us.*/\1/p" <<<"$lines")
-		many=$(sed -nE "2s/.*$column \+ close +([0-9.]+) us.*/\1/p" <<<"$lines")
-		growth=$(awk -v a="$many" -v b="$few" 'BEGIN { printf "%.2f", a / b }')
-		row "allocator, $column: 1,000,000 leases : 10" "$many us" "$few us" "$growth" 1.20 "$(verdict "$growth" 1.2)"
-	done
-}
-
 # Stores of a cluster, where an API server can be had. Three rounds only show that it runs.
 cluster() {
 	local few=() nodes=()
@@ -102,7 +90,6 @@ measure() {
 	processes "$@"
 	many "${1:-300}"
 	devices "$@"
-	allocator
 	cluster "${1:-300}"
 	size
 }

@@ -1,10 +1,9 @@
 // Whole functions, and RDMA devices that follow an earlier plugin's interface.
-#include "attachment_stage.hpp"
+#include "vf_stage.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
-#include "support/vf_node.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -19,7 +18,7 @@ namespace {
 
 /// RDMA mode exclusive, and a pod.
 struct DeviceStage {
-    VfNode vfs{"exclusive", 1};
+    Vfs vfs{"exclusive", 1};
     std::string spare = rdma_parent(1); // the second card's only port
     Pod pod{"pod"};
     UnchangedNode node;
@@ -33,7 +32,6 @@ PluginCall device_call(const Pod& pod, const std::string& members) {
 
 TEST_CASE("a whole function moves into the pod with its RDMA device, whichever key names it, also from a dead pod",
           "[device]") {
-    NEEDS_VFS();
     const DeviceStage stage;
     const std::string address = fs::read_symlink(concat("/sys/class/net/", stage.spare, "/device")).filename();
     const std::string path = fs::canonical(concat("/sys/class/net/", stage.spare, "/device"));

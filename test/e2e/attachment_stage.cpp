@@ -4,9 +4,16 @@
 
 #include <rdmanet/base/error.hpp>
 
+#include <catch2/catch.hpp>
+
 #include <algorithm>
+#include <exception>
 
 namespace rdmanet::test {
+
+CheckedNode::~CheckedNode() {
+    if (std::uncaught_exceptions() == 0) CHECK(difference() == "");
+}
 
 std::string json_text(std::string single_quoted) {
     std::replace(single_quoted.begin(), single_quoted.end(), '\'', '"');

@@ -56,7 +56,22 @@ struct Stage {
     UnchangedNode node;
 };
 
-/// An attachment of container "c1" on such a stage.
+/// As UnchangedNode, but compares at its end, unless the case has ended early.
+class CheckedNode : public UnchangedNode {
+public:
+    using UnchangedNode::UnchangedNode;
+    CheckedNode(const CheckedNode&) = delete;
+    CheckedNode& operator=(const CheckedNode&) = delete;
+    ~CheckedNode();
+};
+
+struct CheckedStage {
+    VethParent parent{"par0"};
+    Pod pod{"pod"};
+    CheckedNode node;
+};
+
+/// An attachment of container "c1" on a stage.
 struct AttachedStage {
     explicit AttachedStage(const std::string& members, const std::string& version = "1.1.0")
         : call(call_for(stage.pod, members, version)), result(add(call)) {}

@@ -27,12 +27,12 @@ using Catch::Matchers::Contains;
 const std::string kRows = golden_file("bad_input.golden");
 const std::string kArrow = " => ";
 
-/// Files that are not network namespaces, and links to the namespaces "own" (the plugin's) and "pod".
+/// Files that are not network namespaces, and a link to the plugin's own.
 class NoNetns {
 public:
     NoNetns() {
-        shell("mkdir -p /tmp/no-netns/directory && cd /tmp/no-netns && echo text >file && : >empty && mkfifo fifo && "
-              "ln -s absent dangling && ln -s loop loop && ln -s /proc/self/ns/net own && ln -s /run/netns/pod pod");
+        shell("mkdir -p /tmp/no-netns && cd /tmp/no-netns && echo text >file && : >empty && mkfifo fifo && "
+              "ln -s loop loop && ln -s /proc/self/ns/net own");
     }
     NoNetns(const NoNetns&) = delete;
     NoNetns& operator=(const NoNetns&) = delete;

@@ -3,7 +3,6 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -13,7 +12,6 @@ using Catch::Contains;
 
 TEST_CASE("ADD and DEL wait for a PF that is busy for a while, and ADD is refused if it stays busy",
           "[sriov][vf-settings]") {
-    NEEDS_VFS();
     const VfStage stage;
     const std::string faults = concat("cd /sys/kernel/debug/simrnic/", stage.vfs.pf(), " && ");
     const std::string busy = concat(faults, "echo 16 >vf_call_errno && echo 1 >vf_call_skip && echo ");

@@ -29,7 +29,7 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
     const VethParent parent("par0");
     const Pod pod("pod");
     const Pod other("other");
-    const UnchangedNode node;
+    const CheckedNode node;
     CHECK_THAT(check_of_node(), StartsWith("0\n0 attachments: "));
     const PluginCall first = call_for(pod, kRoutedOnNode);
     const PluginCall second = of(call_for(other, kRoutedOnNode), "c2");
@@ -57,7 +57,6 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
     CHECK_THAT(check_of_node(), StartsWith("0\n"));
     CHECK(del(first) == "");
     CHECK(del(second) == "");
-    CHECK(node.difference() == "");
 }
 
 TEST_CASE("rdmanet check uses the runtime's result if libcni has cached it", "[check]") {

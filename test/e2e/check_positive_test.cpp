@@ -47,7 +47,7 @@ TEST_CASE("CHECK ignores what other programs may change", "[check]") {
 
 TEST_CASE("CHECK accepts every change by the plugin tuning", "[check]") {
     NEEDS(std::filesystem::exists(concat(kDebianPlugins, "/tuning")), "Debian's tuning plugin");
-    const Stage stage;
+    const CheckedStage stage;
     const Installed installed;
     const Network network = tuned();
     const Attachment attachment{.netns = stage.pod.path()};
@@ -59,7 +59,6 @@ TEST_CASE("CHECK accepts every change by the plugin tuning", "[check]") {
     stage.pod.run("ip link set net1 address 02:00:00:00:03:07");
     CHECK_THAT(network.check(attachment, result), Names("CHECK", "code 107", "net1", "MAC", "02:00:00:00:03:07"));
     CHECK(network.del(attachment, result) == "");
-    CHECK(stage.node.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -24,6 +24,13 @@ inline std::string kubeconfig(const std::string& what = "", const std::string& b
     return changed;
 }
 
+struct NodeKubeconfig {
+    NodeKubeconfig() { use_cluster_as("rdmanet"); }
+};
+
+/// A stage with the kubeconfig file of a node.
+struct ClusterStage : NodeKubeconfig, CheckedStage {};
+
 /// Members of `ipam` by which the addresses are in the cluster. `more`: of "kubernetes".
 inline std::string in_cluster(const std::string& more = "") {
     return concat("'kubernetes':{'kubeconfig':'", kKubeconfig, "',", kLongLimits, more, "}");
@@ -76,6 +83,16 @@ inline void pay_debts() {
 inline const std::string kHasNoRecord = "{}\n";
 inline std::string pool_records(const std::string& pool) {
     return shell(concat(cluster(), "/get ippools/", pool, " | jq --compact-output '.spec.allocations // {}'"));
+}
+
+/// What the server has of an object's `spec`; "absent" if there is none.
+inline std::string spec_of(const std::string& object) {
+    return shell(cluster() + "/get /apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/" + object +
+                 " | jq --compact-output --join-output --sort-keys '.spec // \"absent\"'");
+}
+/// The records of attachments, one a line.
+inline std::string state_files() {
+    return shell("find /run/rdmanet -name '*.json' -printf '%f\\n' 2>/dev/null || true");
 }
 
 /// Names of those that begin so, one a line.

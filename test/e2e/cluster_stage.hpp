@@ -3,6 +3,7 @@
 
 #include "support/node.hpp"
 #include "support/process.hpp"
+#include "support/reporter.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -31,7 +32,6 @@ inline std::string cluster() {
 
 /// What a case on this server needs and this machine lacks; empty if it lacks nothing.
 inline std::string cluster_lacks() {
-    if (!kernel_has("macvlan")) return "macvlan";
     return cluster().empty() ? kNeedsCluster : "";
 }
 
@@ -46,8 +46,10 @@ inline std::string read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The kubeconfig file is that of a user of the API server: "rdmanet" has the rights of a node.
+/// The kubeconfig file is that of a user of the API server: "rdmanet" has the rights of a node. Skips the case without
+/// a server.
 inline void use_cluster_as(const std::string& user) {
+    if (const std::string lack = cluster_lacks(); !lack.empty()) skip(lack);
     write_kubeconfig(read_file(cluster() + '/' + user + ".kubeconfig"));
 }
 

@@ -16,7 +16,6 @@
 
 #include <unistd.h>
 
-#include <fstream>
 #include <utility>
 
 namespace rdmanet::test {

@@ -9,7 +9,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <filesystem>
 #include <set>
 #include <string>
 
@@ -27,8 +26,7 @@ std::string file_of_module(const std::string& module) {
 } // namespace
 
 TEST_CASE("the doctor sees what ib_core was loaded without", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs("shared");
+    const Vfs vfs("shared");
     CHECK(found_by("kernel-version", "") == "");
     CHECK(found_by("copy-on-fork", "") == "");
     CHECK(shell(concat("{ ", binary(),
@@ -46,8 +44,7 @@ TEST_CASE("the doctor sees what ib_core was loaded without", "[doctor][sriov]") 
 }
 
 TEST_CASE("the doctor compares modules that run with their files", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs("shared");
+    const Vfs vfs("shared");
     const std::string file = file_of_module("rdma_cm");
     NEEDS(file.ends_with(".ko"), "files of modules that are not compressed");
     std::set<std::string> tried;
@@ -68,8 +65,7 @@ TEST_CASE("the doctor compares modules that run with their files", "[doctor][sri
 }
 
 TEST_CASE("the doctor misses VFs in mode exclusive", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs;
+    const Vfs vfs;
     const std::string address = bus_address_of(vfs.pf());
     const std::string file = concat("/sys/bus/pci/devices/", address, "/sriov_numvfs");
     std::set<std::string> tried;
@@ -89,8 +85,7 @@ TEST_CASE("the doctor misses VFs in mode exclusive", "[doctor][sriov]") {
 }
 
 TEST_CASE("the doctor finds the priority of a DSCP as `dcb app` has set it", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs("shared");
+    const Vfs vfs("shared");
     const std::string parent = rdma_parent(1);
     NEEDS(!parent.empty(), "a second RDMA parent");
     // As a driver of OFED would show it, in a layer over the device's directory. An absolute path would have colons.
@@ -110,8 +105,7 @@ TEST_CASE("the doctor finds the priority of a DSCP as `dcb app` has set it", "[d
 }
 
 TEST_CASE("the doctor waits for the end of failures, and reports the last look", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs("shared");
+    const Vfs vfs("shared");
     const std::string parent = rdma_parent(1);
     NEEDS(!parent.empty(), "a second RDMA parent");
     const std::string cable = debugfs(concat(parent, "/cable"));

@@ -89,7 +89,6 @@ TEST_CASE("the doctor finds networks that the node's interfaces do not allow", "
 }
 
 TEST_CASE("the doctor finds pods of one network that have no route to each other", "[doctor]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const Pod till("till");
     const Pod door("door");

@@ -3,7 +3,6 @@
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
-#include "support/names.hpp"
 #include "support/other_nic.hpp"
 #include "support/reporter.hpp"
 
@@ -26,7 +25,7 @@ std::string enable_roce(const std::string& address, const std::string& value) {
 
 /// A node whose ports have PFC and one MTU, with two VFs on the host.
 struct QuietNode {
-    VfNode vfs;
+    Vfs vfs;
     std::string other = rdma_parent(1);
 
     QuietNode() {
@@ -126,7 +125,7 @@ TEST_CASE("the doctor finds functions and VFs that no pod can have", "[doctor][s
 TEST_CASE("the doctor says which VFs are for programs in user space", "[doctor][sriov][vfio]") {
     NEEDS(OtherNic::possible(), "a VF with driver vfio-pci");
     const OtherNic nic("nics=1 vfs=2 vfio_pci=1");
-    const VfNode vfs;
+    const Vfs vfs;
     const std::string bind = concat("cd /sys/bus/pci && echo ", vfs.vf(0), " >devices/", vfs.vf(0),
                                     "/driver/unbind && echo $driver >devices/", vfs.vf(0), "/driver_override && echo ",
                                     vfs.vf(0), " >drivers_probe");

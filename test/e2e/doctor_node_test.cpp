@@ -3,7 +3,6 @@
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
-#include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
@@ -25,7 +24,7 @@ struct Shop {
     Shop& operator=(const Shop&) = delete;
     ~Shop() { (void)outcome(call, "DEL"); }
 
-    VfNode vfs;
+    Vfs vfs;
     Pod pod{"pod"};
     PluginCall call;
 };
@@ -37,7 +36,6 @@ std::string says(const std::string& message) {
 } // namespace
 
 TEST_CASE("the doctor sees faults of the node beside its NICs", "[doctor][sriov]") {
-    NEEDS_VFS();
     const Shop shop;
     const VfNode& vfs = shop.vfs;
     const std::string other = rdma_parent(1);
@@ -81,7 +79,6 @@ TEST_CASE("the doctor sees faults of the node beside its NICs", "[doctor][sriov]
 }
 
 TEST_CASE("the doctor looks at a pod's addresses and images as the pod sees them", "[doctor][sriov]") {
-    NEEDS_VFS();
     const Shop shop;
     const std::string pf = shop.vfs.pf();
     std::set<std::string> tried;

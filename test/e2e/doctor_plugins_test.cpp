@@ -6,7 +6,6 @@
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -15,8 +14,7 @@ namespace rdmanet::test {
 using Catch::Contains;
 
 TEST_CASE("the doctor compares the selectors of a device plugin with the VFs of this node", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs;
+    const Vfs vfs;
     const Tree tree;
     const std::string folder = shell("echo -n $(mktemp -d)");
     const auto set = [&](const std::string& selectors) {

@@ -2,7 +2,6 @@
 #include "doctor_provocation.hpp"
 
 #include "support/concat.hpp"
-#include "support/names.hpp"
 #include "support/node.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"

@@ -5,13 +5,11 @@
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
-#include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <algorithm>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -57,8 +55,7 @@ std::string fill_gids(const std::string& where, const std::string& interface) {
 } // namespace
 
 TEST_CASE("every check of the doctor fires when it should, and only then", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs;
+    const Vfs vfs;
     const std::string other = rdma_parent(1);
     NEEDS(!other.empty(), "a second RDMA parent");
     const std::string address = shell(concat("echo -n $(basename $(readlink -f /sys/class/net/", other, "/device))"));
@@ -258,7 +255,6 @@ TEST_CASE("every check of the doctor fires when it should, and only then", "[doc
 }
 
 TEST_CASE("the doctor changes nothing, and its exit status is that of the worst finding", "[doctor][sriov]") {
-    NEEDS_VFS();
     const VfStage stage;
     const auto status = [&](const std::string& options) {
         return shell(concat(binary(), " doctor ", options, " >/dev/null 2>&1; echo -n $?"));

@@ -1,11 +1,10 @@
 // `rdmanet doctor`: who uses RDMA devices that pods should get, and how PFs administer their VFs.
 #include "doctor_provocation.hpp"
+#include "vf_stage.hpp"
 
 #include "support/concat.hpp"
 #include "support/kernel_user.hpp"
 #include "support/names.hpp"
-#include "support/reporter.hpp"
-#include "support/vf_node.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -23,8 +22,7 @@ std::string bind_again(const VfNode& vfs) {
 } // namespace
 
 TEST_CASE("the doctor finds RDMA devices that ADD would not take from their users", "[doctor][sriov][rdma]") {
-    NEEDS_VFS();
-    const VfNode vfs;
+    const Vfs vfs;
     std::set<std::string> tried;
     try_all({{"device-users",
               "a program uses a VF's RDMA device in mode exclusive",
@@ -43,16 +41,14 @@ TEST_CASE("the doctor finds RDMA devices that ADD would not take from their user
 }
 
 TEST_CASE("in mode shared no device moves, so its users do not matter", "[doctor][sriov][rdma]") {
-    NEEDS_VFS();
-    const VfNode vfs("shared");
+    const Vfs vfs("shared");
     const KernelUser user(concat("device=", vfs.rdma(0)));
     CHECK_THAT(shell("rdma resource show qp"), Contains("[simrnic_user]"));
     CHECK(found_by("device-users", "") == "");
 }
 
 TEST_CASE("the doctor says that VFs of a PF in switchdev mode are set through representors", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs;
+    const Vfs vfs;
     const std::string set =
         concat("devlink dev eswitch set pci/$(basename $(readlink -f /sys/class/net/", vfs.pf(), "/device)) mode ");
     std::set<std::string> tried;
@@ -65,8 +61,7 @@ TEST_CASE("the doctor says that VFs of a PF in switchdev mode are set through re
 }
 
 TEST_CASE("the doctor finds VFs that draw another MAC each time", "[doctor][sriov]") {
-    NEEDS_VFS();
-    const VfNode vfs;
+    const Vfs vfs;
     const std::string fault = debugfs(concat(vfs.pf(), "/vf_random_mac"));
     std::set<std::string> tried;
     try_all({{"vf-macs",

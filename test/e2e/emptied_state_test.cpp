@@ -57,7 +57,7 @@ private:
     OtherNic nic_{kCards};
 
 public:
-    VfNode vfs;
+    Vfs vfs;
     std::string parent;
 };
 

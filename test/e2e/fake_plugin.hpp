@@ -4,7 +4,6 @@
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
-#include "support/process.hpp"
 
 #include <rdmanet/base/file.hpp>
 

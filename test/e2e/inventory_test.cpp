@@ -3,7 +3,6 @@
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
-#include "support/names.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -56,7 +55,6 @@ std::vector<std::string> rows_of(const std::string& text) {
 } // namespace
 
 TEST_CASE("the inventory shows functions, RDMA devices, and the pods that have them", "[inventory][readme][sriov]") {
-    NEEDS_VFS();
     const VfStage stage;
     const std::string pf = shell(concat("basename $(readlink -f /sys/class/net/", stage.vfs.pf(), "/device)"));
     const std::string pf_address = pf.substr(0, pf.size() - 1);
@@ -119,7 +117,7 @@ TEST_CASE("the inventory shows children that rdmanet did not make", "[inventory]
     const std::string parent = rdma_parent();
     NEEDS(!parent.empty(), "the software NIC");
     const Pod pod("pod");
-    const UnchangedNode node;
+    const CheckedNode node;
     shell(concat("ip link add link ", parent, " name data0 netns pod type macvlan mode bridge"));
     pod.run("ip addr add 10.72.0.9/24 dev data0");
     pod.run("ip link set data0 up");
@@ -127,7 +125,6 @@ TEST_CASE("the inventory shows children that rdmanet did not make", "[inventory]
     CHECK(found(concat(data0, "[.parent,.kind,.network,.addresses[0],.rdmaDevice,.rdmaShared]")) ==
           concat("[\"", parent, "\",\"macvlan\",null,\"10.72.0.9/24\",\"", rdma_device_of(parent), "\",true]\n"));
     pod.run("ip link delete data0");
-    CHECK(node.difference() == "");
 }
 
 TEST_CASE("the inventory's exit statuses are the documented ones", "[inventory][readme]") {

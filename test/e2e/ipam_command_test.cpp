@@ -58,7 +58,6 @@ std::string records_of(const std::string& pool) {
 } // namespace
 
 TEST_CASE("ipam show: leases of the node", "[ipam]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached("'master':'par0'," + ipam("10.71.0.0/24"));
     const ProcessResult shown = run_ipam("show");
     CHECK(shown.exit_status == 0);
@@ -166,11 +165,10 @@ TEST_CASE("ipam check: with a network, what others have in the same range is no 
 }
 
 TEST_CASE("ipam check and release: what this node uses or gives back by itself is no fault", "[cluster]") {
-    NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const ClusterNetworks networks;
     ClusterNetworks::run_pod("till", "10.71.2.1");
-    const Stage stage;
+    const CheckedStage stage;
     PluginCall call = call_for(stage.pod, std::string("'master':'par0','ipam':{'type':'rdmanet',"
                                                       "'range':'10.71.2.0/24','kubernetes':{'kubeconfig':'") +
                                               kKubeconfig + "'," + kLongLimits + "}}");
@@ -216,7 +214,6 @@ TEST_CASE("ipam check and release: what this node uses or gives back by itself i
     use_cluster_as("rdmanet");
     shell(binary() + " gc");
     CHECK(records_of("10.71.2.0-24") == "");
-    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("ipam release: what a pod has stays, also before Multus has noted it, and if nobody may say so",

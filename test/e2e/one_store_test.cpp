@@ -9,7 +9,6 @@
 #include "support/loopback.hpp"
 #include "support/names.hpp"
 #include "support/process.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -68,12 +67,11 @@ private:
 
 TEST_CASE("a network that an AddressRange has in part, or that would be in two places, is refused, and both are named",
           "[cluster][blocks]") {
-    NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();
     const Declared range(space, "10.77.1.0/24");
     const ClusterMachine machine(space + "-a", space);
-    const Stage stage;
+    const CheckedStage stage;
     const PluginCall wider = machine.call(stage.pod, "10.77.0.0/16");
     for (const std::string& said : refusals(wider))
         CHECK_THAT(said, Names(concat("AddressRange ", range.name()), "10.77.1.0/24", "range 10.77.0.0/16"));
@@ -91,13 +89,11 @@ TEST_CASE("a network that an AddressRange has in part, or that would be in two p
     }
     CHECK_THAT(addresses(add(call)), Names("/25"));
     CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("living pods keep a range on the node from the cluster, and are named", "[ipam]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
     write_kubeconfig(kNobody);
-    const Stage stage;
+    const CheckedStage stage;
     const PluginCall shared = beside(call_in_cluster(stage.pod, "10.31.3.0/24"));
     PluginCall alone = call_for(stage.pod, concat("'master':'par0',", ipam("10.31.3.128/25")));
     alone.args = shared.args;
@@ -107,12 +103,10 @@ TEST_CASE("living pods keep a range on the node from the cluster, and are named"
     CHECK_THAT(outcome(shared, "STATUS"), Names("10.31.3.129 of", "shop/till"));
     CHECK(del(alone) == "");
     CHECK_THAT(refusal(shared), Names("code 11", "http://127.0.0.1:1"));
-    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("a network that still names a store of earlier versions gets no pod, and CHECK and DEL go on", "[ipam]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
+    const CheckedStage stage;
     const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.77.9.0/24")));
     const std::string result = add(call);
     for (const char* store : {"whereabouts", "blocks", "etcd"}) {
@@ -126,15 +120,13 @@ TEST_CASE("a network that still names a store of earlier versions gets no pod, a
         if (store == std::string("etcd")) CHECK(del(named) == "");
     }
     CHECK(rows_of("/run/rdmanet/leases", "lease").empty());
-    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("a network whose kubeconfig leads to another cluster than the node's is refused", "[cluster]") {
-    NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string space = own_space();
     const ClusterMachine machine(space + "-a", space);
-    const Stage stage;
+    const CheckedStage stage;
     const OtherCluster other;
     const std::string kubeconfig_of_other = "/etc/cni/net.d/other-cluster.kubeconfig";
     std::ofstream(kubeconfig_of_other) << replaced(kNobody, "http://127.0.0.1:1", other.url());
@@ -147,19 +139,17 @@ TEST_CASE("a network whose kubeconfig leads to another cluster than the node's i
     CHECK(del(call) == "");
     CHECK_THAT(refusal(of_other), !Catch::Contains("another cluster")); // no pod has an address of the first one
     shell("rm " + kubeconfig_of_other);
-    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("an address that a living attachment has is given to nobody else, whatever the store has lost",
           "[cluster][blocks]") {
-    NEEDS(cluster_lacks().empty(), cluster_lacks());
     use_cluster_as("rdmanet");
     const std::string place = GENERATE("node", "pools", "blocks");
     CAPTURE(place);
     const std::string space = own_space();
     const Declared range(space, "10.77.4.0/25", "'requestable':'10.77.4.64/26'");
     const ClusterMachine machine(space + "-a", space);
-    const Stage stage;
+    const CheckedStage stage;
     PluginCall call = machine.call(stage.pod, place == "blocks" ? "10.77.4.0/25" : "10.77.4.128/25");
     if (place == "node") call = on_node(call);
     const std::string file = place == "node" ? "/run/rdmanet/leases" : "/run/rdmanet/blocks";
@@ -185,12 +175,10 @@ TEST_CASE("an address that a living attachment has is given to nobody else, what
     CHECK_THAT(refusal(wanted), Names(given.substr(0, given.find('/'))));
     CHECK(del(other) == "");
     CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("a network whose kubeconfig is missing leaves nothing that a call would have to ask for", "[ipam]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
+    const CheckedStage stage;
     const PluginCall call = call_in_cluster(stage.pod, "10.77.5.0/24");
     shell(concat("rm -f ", kKubeconfig));
     PluginCall wrong = call;
@@ -205,7 +193,6 @@ TEST_CASE("a network whose kubeconfig is missing leaves nothing that a call woul
                Names("code 11", "http://127.0.0.1:1", "TCP", "connection refused") && !Catch::Contains("s3cret"));
     CHECK(del(call) == "");
     CHECK_THAT(shell(binary() + " state"), Names("nothing attached"));
-    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("an attachment whose addresses an earlier version had in etcd ends, and what stays in etcd is said",

@@ -4,7 +4,6 @@
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -43,7 +42,6 @@ std::string warning_of_check() {
 
 TEST_CASE("a VF's port state comes from the PF's port before ADD, and from its own port in the pod",
           "[rdma][port][sriov]") {
-    NEEDS_VFS();
     const VfStage stage;
     const PluginCall refusing = vf_call(stage.vfs, stage.pod, 0, concat(kRefuse, ipam("10.111.0.0/24")));
     const PluginCall warned = vf_call(stage.vfs, stage.pod, 0, "'rdma':{'gidTimeoutMs':100}");

@@ -24,7 +24,7 @@ struct OtherVfStage {
     }
 
     OtherNic nic;
-    VfNode vfs;
+    Vfs vfs;
     UnchangedNode node;
 };
 

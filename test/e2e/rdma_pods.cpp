@@ -54,8 +54,7 @@ void use_children(const std::string& kind, const Use& use) {
 }
 
 void use_vfs(const Use& use) {
-    NEEDS_VFS();
-    const VfNode vfs;
+    const Vfs vfs;
     use_two([&](const Pod& pod,
                 unsigned number) { return vf_call(vfs, pod, number, concat("'rdma':true,", ipam("10.43.1.0/24"))); },
             use);

@@ -77,7 +77,7 @@ void keep_check_of_gone_device(const std::string& said) {
 
 TEST_CASE("after a device left the machine DEL, GC and the next pod still work", "[sriov][macvlan][del][gc]") {
     NEEDS(OtherNic::possible() && VfNode::possible(), "an SR-IOV RDMA NIC");
-    const VfNode vfs;
+    const Vfs vfs;
     const std::vector<Loss> all = losses();
     for (const Loss& loss : all) {
         INFO(loss.name);

@@ -3,8 +3,6 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -45,8 +43,7 @@ const std::string kSettings = "'reset':true,'vlan':100,'mac':'02:00:00:00:00:42'
 } // namespace
 
 TEST_CASE("a VF that is reset after its pod is clean, and as it was before", "[sriov][reset]") {
-    NEEDS_VFS();
-    const VfNode vfs;
+    const Vfs vfs;
     const Function function = vf_function(vfs, 1);
     // After a reset the driver knows the MAC that the PF set, but not the VF's names on the host.
     shell(concat("ip link set ", vfs.pf(), " vf 1 vlan 7 mac 02:00:00:00:00:77 && cd /sys/bus/pci/drivers/simrnic && ",

@@ -41,7 +41,7 @@ PluginCall call_with(const Pod& pod, const std::string& ipam) {
 
 TEST_CASE("the token of a kubeconfig is in no message, log or record, whatever fails", "[cluster]") {
     NEEDS(cluster_lacks().empty(), cluster_lacks());
-    const Stage stage;
+    const CheckedStage stage;
     shell(concat("touch ", kLog));
     const auto [file, trouble] = GENERATE(
         std::pair(kubeconfig(), "rdmanet"), std::pair(kubeconfig("rdmanet-token", "h1dden-token"), "HTTP 401"),
@@ -58,7 +58,6 @@ TEST_CASE("the token of a kubeconfig is in no message, log or record, whatever f
     use_cluster_as("rdmanet");
     shell(binary() + " gc");
     shell(concat("rm ", kLog));
-    CHECK(stage.node.difference() == "");
 }
 
 } // namespace rdmanet::test

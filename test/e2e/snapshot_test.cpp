@@ -1,9 +1,8 @@
 // All other tests rely on snapshots of the node. These tests show what a snapshot detects.
-#include "attachment_stage.hpp"
+#include "vf_stage.hpp"
 
 #include "support/concat.hpp"
 #include "support/reporter.hpp"
-#include "support/vf_node.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -56,7 +55,7 @@ TEST_CASE("a snapshot ignores that IPv6 was switched on for a pod's loopback, an
 
 TEST_CASE("a snapshot detects changed RDMA devices of pods", "[snapshot][sriov]") {
     NEEDS(VfNode::possible(), "the software NIC");
-    const VfNode vfs;
+    const Vfs vfs;
     const Pod pod("pod");
     const std::string device = vfs.rdma(0);
     shell(concat("rdma dev set ", device, " netns pod"));

@@ -5,7 +5,6 @@
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -22,7 +21,6 @@ std::string gc(const std::string& options = "") {
 } // namespace
 
 TEST_CASE("GC names devices without a pod that somebody else uses, and leaves them alone", "[gc][sriov][golden]") {
-    NEEDS_VFS();
     const VfStage stage;
     const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'rdma':true");
     (void)add(call);

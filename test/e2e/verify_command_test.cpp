@@ -5,7 +5,6 @@
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -69,7 +68,6 @@ private:
 } // namespace
 
 TEST_CASE("a server and a client find each other by port and token", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     shell("ip link set lo up");
     Background server("server", "--server shop/till --listen 127.0.0.1");
@@ -95,7 +93,6 @@ TEST_CASE("a server and a client find each other by port and token", "[verify][s
 }
 
 TEST_CASE("a node without an address says so to who would call it", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     const auto command = [&](const std::string& options) {
         Background server("server", concat("--server shop/till ", options));
@@ -118,7 +115,6 @@ TEST_CASE("a node without an address says so to who would call it", "[verify][sr
 }
 
 TEST_CASE("the latency is that of one way", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     const SlowPackets slow(pair.vfs.pf());
     CHECK(comes_true([] { // a busy machine may take longer
@@ -129,7 +125,6 @@ TEST_CASE("the latency is that of one way", "[verify][sriov]") {
 }
 
 TEST_CASE("a test ends when its other end is killed", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     const SlowPackets slow(pair.vfs.pf());
     shell("ip link set lo up");
@@ -144,7 +139,6 @@ TEST_CASE("a test ends when its other end is killed", "[verify][sriov]") {
 }
 
 TEST_CASE("signals end a test at once, and it leaves nothing", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     const std::pair<const char*, const char*> ends[] = {{"INT", "130"}, {"TERM", "143"}, {"KILL", "137"}};
     for (const auto& [signal, status] : ends) {

@@ -6,7 +6,6 @@
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -27,7 +26,6 @@ void wait_for_gid(const Pod& pod) {
 } // namespace
 
 TEST_CASE("what keeps RDMA from working is named before the first packet", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     const auto between = [&](const std::string& begin, const std::string& end, const auto& ask) {
         shell(begin);
@@ -70,7 +68,6 @@ TEST_CASE("what keeps RDMA from working is named before the first packet", "[ver
 }
 
 TEST_CASE("what keeps packets from the other pod is named", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     const std::string lose = concat("/sys/kernel/debug/simrnic/", pair.vfs.pf(), "/rdma_lose_every");
     shell(concat("echo 1 >", lose));
@@ -85,7 +82,6 @@ TEST_CASE("what keeps packets from the other pod is named", "[verify][sriov]") {
 }
 
 TEST_CASE("a lost packet is blamed on the route that a warning names", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     const std::string lose = concat("/sys/kernel/debug/simrnic/", pair.vfs.pf(), "/rdma_lose_every");
     shell(concat("echo 1 >", lose,
@@ -101,7 +97,6 @@ TEST_CASE("a lost packet is blamed on the route that a warning names", "[verify]
 }
 
 TEST_CASE("a pod that has lost its address is named, and what it lost", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     shell("ip -n till addr del 10.71.0.1/24 dev net1");
     const std::string found = faults("shop/till shop/desk");

@@ -4,8 +4,6 @@
 #include "pod_call.hpp"
 #include "vf_stage.hpp"
 
-#include "support/concat.hpp"
-
 #include <string>
 
 namespace rdmanet::test {
@@ -24,7 +22,7 @@ inline constexpr const char* kPatient = " --expect 0 --seconds 600 ";
 
 /// Two pods, "shop/till" and "shop/desk", with a VF each.
 struct VfPair {
-    VfNode vfs;
+    Vfs vfs;
     Pod till{"till"};
     Pod desk{"desk"};
     UnchangedNode node;

@@ -51,7 +51,6 @@ private:
 } // namespace
 
 TEST_CASE("two pods with VFs prove RDMA to each other", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
 
     const std::string text = verify("shop/till shop/desk");
@@ -76,7 +75,6 @@ TEST_CASE("two pods with VFs prove RDMA to each other", "[verify][sriov]") {
 }
 
 TEST_CASE("a device proves itself to itself, and says that this is less", "[verify][sriov]") {
-    NEEDS_VFS();
     const VfPair pair;
     CHECK(values("shop/till", "[.verdict,.scope,.here==.peer]") == "[\"proven\",\"device\",true]\n");
     CHECK(values("shop/till --interface net1 shop/desk", ".scope") == "node\n");

@@ -3,15 +3,13 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
 namespace rdmanet::test {
 
 TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sriov][del][link-settings]") {
-    NEEDS_VFS();
-    const VfNode vfs;
+    const Vfs vfs;
     const std::string netdev = vfs.netdev(0);
     const auto settings = [&] {
         return shell(concat("ethtool -k ", netdev, " | grep -v fixed && cd /sys/class/net/", netdev,
@@ -22,7 +20,7 @@ TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sr
                  " gso_max_segs 30000 group 3 && echo 7000 >/sys/class/net/", netdev,
                  "/gro_flush_timeout && ethtool -K ", netdev, " rx off"));
     const Pod pod("pod");
-    const UnchangedNode node;
+    const CheckedNode node;
     const std::string before = settings();
     const PluginCall call = vf_call(vfs, pod, 0);
     for (const std::string spoil :
@@ -43,7 +41,6 @@ TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sr
     const ProcessResult deleted = call.with_command("DEL").run();
     CHECK(deleted.exit_status == 0);
     CHECK_THAT(deleted.err, Names(vfs.vf(0), "features", "rx-checksum", "rx-gro", "back", "`dmesg`"));
-    CHECK(node.difference() == "");
 }
 
 } // namespace rdmanet::test

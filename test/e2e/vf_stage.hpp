@@ -4,6 +4,7 @@
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
+#include "support/reporter.hpp"
 #include "support/vf_node.hpp"
 
 #include <string>
@@ -16,9 +17,20 @@ namespace rdmanet::test {
     return call_for(pod, concat("'deviceID':'", node.vf(number), '\'', members.empty() ? "" : ",", members));
 }
 
+struct NeedsVfs {
+    NeedsVfs() {
+        if (!VfNode::possible()) skip("an SR-IOV RDMA NIC");
+    }
+};
+
+/// Skips the case on a machine without them.
+struct Vfs : NeedsVfs, VfNode {
+    using VfNode::VfNode;
+};
+
 /// RDMA mode exclusive, two VFs, a pod, and a snapshot of the node.
 struct VfStage {
-    VfNode vfs;
+    Vfs vfs;
     Pod pod{"pod"};
     UnchangedNode node;
 };

@@ -31,7 +31,7 @@ private:
     OtherNic nic_{"nics=1 vfs=2 vfio_pci=1"};
 
 public:
-    VfNode vfs;
+    Vfs vfs;
     std::optional<UnchangedNode> node;
 };
 

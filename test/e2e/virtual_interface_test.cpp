@@ -4,7 +4,6 @@
 #include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/netns_visit.hpp"
-#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/deadline.hpp>

@@ -75,4 +75,9 @@ void mark_skipped(const std::string& what) {
     skip_reason() = what;
 }
 
+void skip(const std::string& what) {
+    mark_skipped(what);
+    throw Catch::TestFailureException(); // ends a case without a failure of its own
+}
+
 } // namespace rdmanet::test

@@ -8,6 +8,9 @@ namespace rdmanet::test {
 /// Marks the running case as skipped, because this machine lacks `what`. The case must return right after.
 void mark_skipped(const std::string& what);
 
+/// The same for fixtures: ends the case as well.
+[[noreturn]] void skip(const std::string& what);
+
 } // namespace rdmanet::test
 
 /// Skips the case unless `condition` holds. `what` names what is missing.

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -31,8 +30,8 @@ public:
 
     /// After so many bytes from clients, or to them, the connection at hand is closed on both sides, once.
     explicit TcpProxy(std::uint16_t server_port, std::size_t cut_requests_at = kNever,
-                      std::size_t cut_answers_at = kNever, const char* server = "127.0.0.1")
-        : server_(server), server_port_(server_port), requests_left_(cut_requests_at), answers_left_(cut_answers_at),
+                      std::size_t cut_answers_at = kNever)
+        : server_port_(server_port), requests_left_(cut_requests_at), answers_left_(cut_answers_at),
           wake_(::eventfd(0, EFD_CLOEXEC)) {
         thread_ = std::thread([this] { run(); });
     }
@@ -45,12 +44,8 @@ public:
     }
 
     [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
-    [[nodiscard]] int connections() const { return accepted_; }
     [[nodiscard]] std::size_t bytes_of_requests() const { return requests_; }
     [[nodiscard]] std::size_t bytes_of_answers() const { return answers_; }
-
-    /// Each piece waits for so long before it is passed on, as on a long line.
-    void set_delay(std::chrono::milliseconds delay) { delay_ = delay; }
 
     /// Keeps the `number`-th piece that a client sends from now on, hangs up on that client, and lets nobody in: a
     /// request is on its way, and whoever sent it does not hear of it.
@@ -77,16 +72,14 @@ private:
     void accept_one() {
         base::UniqueFd client = listener_.accept();
         if (!client || is_closed_) return;
-        base::UniqueFd server = connect_to(server_port_, server_.c_str());
+        base::UniqueFd server = connect_to(server_port_);
         if (!server) return;
         connections_.push_back({.client = std::move(client), .server = std::move(server)});
-        ++accepted_;
     }
 
     /// Passes on as many bytes as `left` allows; closes the connection where it ends.
     void pass(std::string_view bytes, int to, Connection& connection, std::size_t& left,
               std::atomic<std::size_t>& total) const {
-        std::this_thread::sleep_for(delay_.load());
         const std::size_t count = std::min(left, bytes.size());
         send_all(to, bytes.substr(0, count));
         total += count;
@@ -153,7 +146,6 @@ private:
         }
     }
 
-    std::string server_;
     std::uint16_t server_port_;
     std::size_t requests_left_;
     std::size_t answers_left_;
@@ -161,10 +153,8 @@ private:
     base::UniqueFd wake_;
     std::list<Connection> connections_;
     bool is_closed_ = false;
-    std::atomic<int> accepted_{0};
     std::atomic<std::size_t> requests_{0};
     std::atomic<std::size_t> answers_{0};
-    std::atomic<std::chrono::milliseconds> delay_{std::chrono::milliseconds(0)};
     std::atomic<int> pieces_left_{0};
     std::atomic<bool> lets_go_{false};
     std::atomic<bool> ends_{false};

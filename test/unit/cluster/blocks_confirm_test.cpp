@@ -12,16 +12,11 @@
 using namespace rdmanet;
 using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
-using Catch::Matchers::Contains;
-using Catch::Matchers::EndsWith;
-using Catch::Matchers::StartsWith;
 
 namespace {
 
 class Confirmations : public BlocksFixture {
 public:
-    const std::string kRange = "10.0.0.0/24";
-
     /// A node with a pod in a block.
     std::unique_ptr<TestNode> node_with_pod(Relay* relay = nullptr) {
         declare(kRange, {.gone_after = "20m"});
@@ -55,7 +50,6 @@ public:
 
 TEST_CASE_METHOD(Confirmations,
                  "a confirmation asks etcd for the Node, the ranges and each block, and writes nothing") {
-    if (!is_there()) return;
     Relay relay("rdmanet");
     auto a = node_with_pod(&relay);
     a->now.boot += 121;
@@ -71,7 +65,6 @@ TEST_CASE_METHOD(Confirmations,
 }
 
 TEST_CASE_METHOD(Confirmations, "while no Node of its name and machine exists, a node confirms nothing") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     const auto before = confirmed(*a);
     if (GENERATE(true, false))
@@ -87,7 +80,6 @@ TEST_CASE_METHOD(Confirmations, "while no Node of its name and machine exists, a
 }
 
 TEST_CASE_METHOD(Confirmations, "a Node that is registered again has its UID written before anything is confirmed") {
-    if (!is_there()) return;
     Relay relay("rdmanet");
     auto a = node_with_pod(&relay);
     delete_node(a->name());
@@ -114,7 +106,6 @@ TEST_CASE_METHOD(Confirmations, "a Node that is registered again has its UID wri
 
 TEST_CASE_METHOD(Confirmations,
                  "a block whose object is gone is made again, if the range is there and nobody has its addresses") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     delete_block(block);
     const auto what = std::string(GENERATE("free", "range", "pool", "other"));
@@ -153,7 +144,6 @@ TEST_CASE_METHOD(Confirmations,
 }
 
 TEST_CASE_METHOD(Confirmations, "a lost block whose object goes is its node's again") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     delete_block(block);
     auto b = thief();
@@ -167,7 +157,6 @@ TEST_CASE_METHOD(Confirmations, "a lost block whose object goes is its node's ag
 }
 
 TEST_CASE_METHOD(Confirmations, "the POST of a block that is made again and whose answer is lost leaves it closed") {
-    if (!is_there()) return;
     Relay relay("rdmanet");
     auto a = node_with_pod(&relay);
     delete_block(block);
@@ -181,7 +170,6 @@ TEST_CASE_METHOD(Confirmations, "the POST of a block that is made again and whos
 
 TEST_CASE_METHOD(Confirmations,
                  "after a reboot, blocks without a living address go, and others get the boot and stay") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     const bool is_living = GENERATE(true, false);
     a->reboot("boot-2");
@@ -207,7 +195,6 @@ TEST_CASE_METHOD(Confirmations,
 }
 
 TEST_CASE_METHOD(Confirmations, "the block of another machine that had the Node's name is left alone") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     TestNode b(*this, a->name(), "boot-of-b");
     b.machine_id = "another";
@@ -219,7 +206,6 @@ TEST_CASE_METHOD(Confirmations, "the block of another machine that had the Node'
 }
 
 TEST_CASE_METHOD(Confirmations, "a lease file that was put back gives nothing that a network namespace has") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     const std::string copy = a->directory->path() + "/copy";
     std::filesystem::copy_file(a->file->path(), copy);
@@ -237,7 +223,6 @@ TEST_CASE_METHOD(Confirmations, "a lease file that was put back gives nothing th
 
 TEST_CASE_METHOD(Confirmations,
                  "a file that was made again from the journal has its blocks again, and marks the pools") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     a->journal = a->file->list_all();
     a->lose_state();
@@ -253,7 +238,6 @@ TEST_CASE_METHOD(Confirmations,
 }
 
 TEST_CASE_METHOD(Confirmations, "a range of another cluster is no concern of this one") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     delete_block(block);
     a->kubeconfig = "/other";
@@ -267,7 +251,6 @@ TEST_CASE_METHOD(Confirmations, "a range of another cluster is no concern of thi
 }
 
 TEST_CASE_METHOD(Confirmations, "a node goes on while nobody answers, after a second, until the range's goneAfter") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     const http::test::ScriptedServer silent([](http::test::Connection& connection) {
         (void)connection.read_request();
@@ -302,7 +285,6 @@ TEST_CASE_METHOD(Confirmations, "a node goes on while nobody answers, after a se
 
 TEST_CASE_METHOD(Confirmations,
                  "with the server away a node goes on as long as it has addresses, then it says why it stops") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     a->start();
     a->connect = [] {
@@ -320,7 +302,6 @@ TEST_CASE_METHOD(Confirmations,
 }
 
 TEST_CASE_METHOD(Confirmations, "kubectl delete waits until the node gives the block back") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     delete_object(path_of(block));
     CHECK(blocks() == block + " a going");
@@ -335,7 +316,6 @@ TEST_CASE_METHOD(Confirmations, "kubectl delete waits until the node gives the b
 
 TEST_CASE_METHOD(Confirmations,
                  "what is in use is written when it is off by more than half, and with any other write") {
-    if (!is_there()) return;
     auto a = node_with_pod();
     CHECK(spec_of(block, "inUse") == "1");
     CHECK(a->reserve("d", {claim(kRange)}) != "");

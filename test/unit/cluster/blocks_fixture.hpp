@@ -10,6 +10,8 @@
 #include <rdmanet/cluster/blocks_store.hpp>
 #include <rdmanet/json/writer.hpp>
 
+#include <catch2/catch.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -17,6 +19,10 @@
 #include <vector>
 
 namespace rdmanet::cluster::test {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 
 inline constexpr const char* kBlocksPath = "/apis/rdmanet.cni/v1alpha1/addressblocks";
 inline constexpr const char* kRangesPath = "/apis/rdmanet.cni/v1alpha1/addressranges";
@@ -153,6 +159,8 @@ inline std::string with_dashes(std::string prefix) {
 
 class BlocksFixture : public ClusterFixture {
 public:
+    const std::string kRange = "10.0.0.0/24";
+
     struct Declaration {
         unsigned block_size = 16;
         std::string requestable{};
@@ -304,7 +312,7 @@ public:
         expect_done(admin->patch(path, operations, soon()));
     }
 
-    std::unique_ptr<kube::Api> admin = is_there() ? connect("admin") : nullptr;
+    std::unique_ptr<kube::Api> admin = connect("admin");
 
 protected:
     static void expect_done(const kube::Outcome& outcome) {

@@ -12,16 +12,11 @@
 using namespace rdmanet;
 using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
-using Catch::Matchers::Contains;
-using Catch::Matchers::EndsWith;
-using Catch::Matchers::StartsWith;
 
 namespace {
 
 class Ranges : public BlocksFixture {
 public:
-    const std::string kRange = "10.0.0.0/24";
-
     /// A record of a pool.
     static std::string record(const std::string& offset) {
         return "{\"" + offset + R"(":{"id":"old","podref":"a/b","ifname":"net1"}})";
@@ -55,13 +50,12 @@ public:
         return given;
     }
 
-    std::unique_ptr<kube::Api> pools_api = is_there() ? connect() : nullptr;
+    std::unique_ptr<kube::Api> pools_api = connect();
 };
 
 } // namespace
 
 TEST_CASE_METHOD(Ranges, "before the first cut every pool that overlaps is marked, whatever its namespace and size") {
-    if (!is_there()) return;
     const std::string uid = declare("10.0.0.0/16");
     auto a = node("a");
     create("/api/v1/namespaces", R"({"metadata":{"name":")" + space + "\"}}");
@@ -83,7 +77,6 @@ TEST_CASE_METHOD(Ranges, "before the first cut every pool that overlaps is marke
 }
 
 TEST_CASE_METHOD(Ranges, "a cut leaves out what pools hold, and a pool drains as its pods end") {
-    if (!is_there()) return;
     declare(kRange);
     make_pool(kRange, record("20"));
     auto a = node("a");
@@ -95,7 +88,6 @@ TEST_CASE_METHOD(Ranges, "a cut leaves out what pools hold, and a pool drains as
 }
 
 TEST_CASE_METHOD(Ranges, "a record that names no address of its pool is refused with a fix") {
-    if (!is_there()) return;
     declare(kRange);
     make_pool(kRange, record("x"));
     auto a = node("a");
@@ -105,7 +97,6 @@ TEST_CASE_METHOD(Ranges, "a record that names no address of its pool is refused 
 }
 
 TEST_CASE_METHOD(Ranges, "blocks that a former range has left are left out, and drain") {
-    if (!is_there()) return;
     declare(kRange);
     auto a = node("a");
     auto b = node("b");
@@ -130,7 +121,6 @@ TEST_CASE_METHOD(Ranges, "blocks that a former range has left are left out, and 
 }
 
 TEST_CASE_METHOD(Ranges, "a claim in a pool tests its UID and that it has no mark") {
-    if (!is_there()) return;
     Relay relay("rdmanet");
     const auto api = relay.connect();
     REQUIRE(from_pool("old", kRange) == "10.0.0.1/24");
@@ -155,7 +145,6 @@ TEST_CASE_METHOD(Ranges, "a claim in a pool tests its UID and that it has no mar
 }
 
 TEST_CASE_METHOD(Ranges, "each network of a node that uses pools looks for a range that was declared since") {
-    if (!is_there()) return;
     const ipam::test::TemporaryDirectory state;
     const std::string other = "10.7.0.0/24";
     const auto keeper = [&](const std::string& subnet) {
@@ -173,7 +162,6 @@ TEST_CASE_METHOD(Ranges, "each network of a node that uses pools looks for a ran
 }
 
 TEST_CASE_METHOD(Ranges, "a pool is used after a look for ranges and blocks, which is remembered for its UID") {
-    if (!is_there()) return;
     Relay relay("rdmanet");
     const auto api = relay.connect();
     const ipam::test::TemporaryDirectory state;
@@ -194,7 +182,6 @@ TEST_CASE_METHOD(Ranges, "a pool is used after a look for ranges and blocks, whi
 }
 
 TEST_CASE_METHOD(Ranges, "a range that is deleted gives nothing new, and its last block gives the pool free") {
-    if (!is_there()) return;
     declare(kRange);
     auto a = node("a");
     make_pool(kRange, "{}");
@@ -219,7 +206,6 @@ TEST_CASE_METHOD(Ranges, "a range that is deleted gives nothing new, and its las
 }
 
 TEST_CASE_METHOD(Ranges, "an unmarking tests the mark that it saw") {
-    if (!is_there()) return;
     make_pool(kRange, "{}");
     declare(kRange);
     auto a = node("a");
@@ -245,7 +231,6 @@ TEST_CASE_METHOD(Ranges, "an unmarking tests the mark that it saw") {
 
 TEST_CASE_METHOD(Ranges,
                  "a range that is applied again with equal content gets its blocks back, and no other one does") {
-    if (!is_there()) return;
     declare(kRange);
     auto a = node("a");
     const std::string given = a->reserve("c", {claim(kRange)});

@@ -33,7 +33,6 @@ public:
 } // namespace
 
 TEST_CASE_METHOD(ClusterFixture, "blocks work with the example's rights, and name each that is taken away") {
-    if (!is_there()) return;
     CHECK(Try().refusal("rdmanet").empty());
     const auto admin = connect("admin");
     check_each_right(*admin, rights_of_example("cluster-blocks.yaml"), [] { return Try().refusal("limited"); });

@@ -76,7 +76,7 @@ inline std::string own_space() {
 class ClusterFixture {
 public:
     ClusterFixture() : space(own_space()) {
-        if (!is_there()) rdmanet::test::mark_skipped(kNeedsServer);
+        if (!is_there()) rdmanet::test::skip(kNeedsServer);
     }
     [[nodiscard]] static bool is_there() { return cluster_directory().has_value(); }
 

@@ -35,7 +35,6 @@ public:
 } // namespace
 
 TEST_CASE_METHOD(CutSubnet, "a connection that ends at any byte of requests and answers costs no address") {
-    if (!is_there()) return;
     Traffic traffic;
     {
         const TcpProxy proxy(server_port());
@@ -67,7 +66,6 @@ TEST_CASE_METHOD(CutSubnet, "a connection that ends at any byte of requests and 
 }
 
 TEST_CASE_METHOD(CutSubnet, "a DEL whose connection ends at any byte says so, or has left nothing") {
-    if (!is_there()) return;
     REQUIRE(reserve(owner("c", "p"), {claim(kRange)}) == "10.0.0.1/29");
     Traffic traffic;
     {
@@ -97,7 +95,6 @@ TEST_CASE_METHOD(CutSubnet, "a DEL whose connection ends at any byte says so, or
 }
 
 TEST_CASE_METHOD(CutSubnet, "a claim that is carried out when nobody waits for it any more is found by its owner") {
-    if (!is_there()) return;
     (void)release(owner("first", "p")); // makes nothing; the pool is made by the next line
     REQUIRE(reserve(owner("first", "p"), {claim(kRange)}) == "10.0.0.1/29");
     REQUIRE(release(owner("first", "p")) == "10.0.0.1/29");
@@ -124,7 +121,6 @@ TEST_CASE_METHOD(CutSubnet, "a claim that is carried out when nobody waits for i
 }
 
 TEST_CASE_METHOD(CutSubnet, "a reservation of another container is not taken for one of a lost request") {
-    if (!is_there()) return;
     REQUIRE(reserve(owner("other", "p"), {claim(kRange)}) == "10.0.0.1/29");
     WhereaboutsStore::Options again = options({kRange});
     again.also.emplace_back(space, ip("10.0.0.1"));
@@ -135,7 +131,6 @@ TEST_CASE_METHOD(CutSubnet, "a reservation of another container is not taken for
 
 TEST_CASE_METHOD(Subnet,
                  "an ADD that was killed before it had its reservation does not take one that says no container") {
-    if (!is_there()) return;
     Relay relay("rdmanet");
     const auto by_relay = relay.connect();
     relay.decide([made = false](const std::string& request) mutable { // the pool, then its record, then nothing
@@ -147,12 +142,7 @@ TEST_CASE_METHOD(Subnet,
     CHECK_THROWS_AS(killed.reserve(owner("late", "p"), {claim(kRange)}, base::Deadline::in(3s)), base::Error);
     // whereabouts has the address for an earlier container of the pod, in a pool over the same addresses.
     const std::string theirs = R"({"ifname":"net1","podref":"default/p"})";
-    REQUIRE(std::holds_alternative<kube::Object>(
-        api->create(std::string(kObjects) + "overlappingrangeipreservations",
-                    R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"OverlappingRangeIPReservation",)"
-                    R"("metadata":{"name":")" +
-                        space + R"(-10.0.0.1"},"spec":)" + theirs + "}",
-                    soon())));
+    make_reservation("10.0.0.1");
     WhereaboutsStore::Options again = options({kRange});
     again.has_open_claim = true;
     WhereaboutsStore later(*api, again);
@@ -168,7 +158,6 @@ TEST_CASE_METHOD(Subnet,
 }
 
 TEST_CASE_METHOD(Subnet, "an ADD that is killed while it inherits an address leaves nothing that nobody gives back") {
-    if (!is_there()) return;
     REQUIRE(reserve(owner("old", "p"), {claim(kRange)}) == "10.0.0.1/29");
     const int answered = GENERATE(0, 1, 2, 3);
     const auto last = GENERATE(cluster::test::Fate::is_lost, cluster::test::Fate::loses_its_answer);

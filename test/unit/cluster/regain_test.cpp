@@ -10,7 +10,6 @@
 using namespace rdmanet;
 using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -31,24 +30,14 @@ ipam::Lease granted_to(ipam::Store& store, const ipam::Owner& who, const ipam::C
 
 class PoolsToRepair : public Subnet {
 public:
-    void remove(const std::string& object) {
-        const std::string path = kObjects + object;
-        const auto outcome = admin->get(path, soon());
-        const auto* found = std::get_if<kube::Object>(&outcome);
-        REQUIRE(found != nullptr);
-        const std::string uid = found->content.root().at("metadata").at("uid").string();
-        (void)admin->remove(path, {.uid = uid}, soon());
-    }
     [[nodiscard]] std::string pool_name() const { return space + "-10.0.0.0-29"; }
     [[nodiscard]] std::string of_reservation() const { return space + "-10.0.0.1"; }
-    void remove_pool() { remove("ippools/" + pool_name()); }
-    void remove_record() {
-        (void)admin->patch(std::string(kObjects) + "ippools/" + pool_name(),
-                           R"([{"op":"remove","path":"/spec/allocations/1"}])", soon());
+    void remove_pool() { delete_object(path_of_pool(kRange)); }
+    void remove_record() { patch(path_of_pool(kRange), R"([{"op":"remove","path":"/spec/allocations/1"}])"); }
+    void remove_reservation() {
+        delete_object(std::string(kObjects) + "overlappingrangeipreservations/" + of_reservation());
     }
-    void remove_reservation() { remove("overlappingrangeipreservations/" + of_reservation()); }
 
-    std::unique_ptr<kube::Api> admin = is_there() ? connect("admin") : nullptr;
     const std::string kRecord =
         R"({"allocations":{"1":{"id":"a","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})";
     const std::string kReservation = R"({"ifname":"net1","podref":"default/p"})";
@@ -58,7 +47,6 @@ public:
 
 TEST_CASE_METHOD(PoolsToRepair,
                  "a pool, a record and a reservation that somebody deleted are made again for who uses them") {
-    if (!is_there()) return;
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
     CHECK(regain(*store, lease).empty());
     const std::string record = "its record in IPPool " + pool_name();
@@ -85,7 +73,6 @@ TEST_CASE_METHOD(PoolsToRepair,
 }
 
 TEST_CASE_METHOD(PoolsToRepair, "what somebody else has by now is not taken back from him") {
-    if (!is_there()) return;
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
     remove_record();
     SECTION("in the same pool") {
@@ -106,20 +93,13 @@ TEST_CASE_METHOD(PoolsToRepair, "what somebody else has by now is not taken back
     }
     SECTION("by whereabouts, which writes no container") {
         remove_reservation();
-        const auto made = admin->create(
-            std::string(kObjects) + "overlappingrangeipreservations",
-            R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"OverlappingRangeIPReservation","metadata":{"name":")" +
-                of_reservation() + R"("},"spec":{"podref":"default/p","ifname":"net1"}})",
-            soon());
-        REQUIRE(std::holds_alternative<kube::Object>(made));
+        make_reservation("10.0.0.1");
         CHECK_THAT(regain(*store, lease), Contains("refused: "));
         CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})");
     }
     SECTION("by the blocks of its range") {
         remove_pool();
-        BlocksFixture cluster;
-        cluster.space = space;
-        cluster.declare(kRange);
+        declare(kRange);
         WhereaboutsStore fresh(*api, options({kRange}));
         CHECK_THAT(regain(fresh, lease),
                    Contains("refused: ") && Contains("covers it by now") && Contains("delete the pod"));
@@ -128,7 +108,6 @@ TEST_CASE_METHOD(PoolsToRepair, "what somebody else has by now is not taken back
 }
 
 TEST_CASE_METHOD(PoolsToRepair, "a repair whose answer is lost finds out what became of it") {
-    if (!is_there()) return;
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
     remove_record();
     remove_reservation();
@@ -144,7 +123,6 @@ TEST_CASE_METHOD(PoolsToRepair, "a repair whose answer is lost finds out what be
 }
 
 TEST_CASE_METHOD(PoolsToRepair, "a repair names each right that it lacks") {
-    if (!is_there()) return;
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
     const auto limited = connect("limited");
     const std::vector<Right> rights = {{"whereabouts.cni.cncf.io", "ippools", "get"},
@@ -170,12 +148,10 @@ TEST_CASE_METHOD(PoolsToRepair, "a repair names each right that it lacks") {
 
 TEST_CASE_METHOD(BlocksFixture,
                  "a block that somebody deleted is created again for who uses it, unless it is another's") {
-    if (!is_there()) return;
-    const std::string range = "10.0.0.0/24";
-    declare(range);
+    declare(kRange);
     auto a = node("a");
     auto b = node("b");
-    const ipam::Lease lease = granted_to(*a->store, owner("c", "pod-c"), claim(range));
+    const ipam::Lease lease = granted_to(*a->store, owner("c", "pod-c"), claim(kRange));
     const auto repair = [&] {
         a->store = std::make_unique<BlocksStore>(a->file, a->options());
         return regain(*a->store, lease);
@@ -205,7 +181,7 @@ TEST_CASE_METHOD(BlocksFixture,
     SECTION("the block is another node's by now") {
         delete_block(block);
         const std::string same = lease.address.address().to_string();
-        REQUIRE(b->reserve("other", {wanting(range, same)}) == lease.address.to_string());
+        REQUIRE(b->reserve("other", {wanting(kRange, same)}) == lease.address.to_string());
         CHECK_THAT(repair(), Contains("refused: ") && Contains("\"" + b->name() + "\"") && Contains("delete the pod"));
         CHECK(blocks() == block + " b");
         return;
@@ -213,5 +189,5 @@ TEST_CASE_METHOD(BlocksFixture,
     CHECK(blocks() == block + " a");
     CHECK(text_of(a->store->find(owner("c", "pod-c").key, soon())) == lease.address.to_string());
     CHECK(repair().empty());
-    CHECK(a->reserve("d", {claim(range)}) != lease.address.to_string());
+    CHECK(a->reserve("d", {claim(kRange)}) != lease.address.to_string());
 }

@@ -70,7 +70,6 @@ std::string refusal_of_pools(const std::string& user) {
 
 TEST_CASE_METHOD(ClusterFixture,
                  "store whereabouts works with the example's rights, and names each that is taken away") {
-    if (!is_there()) return;
     CHECK(refusal_of_pools("rdmanet").empty());
     const auto admin = connect("admin");
     auto rights = rights_of_example("cluster-rbac.yaml");

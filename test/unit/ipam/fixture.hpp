@@ -8,7 +8,10 @@
 #include <rdmanet/ipam/store/lease_file.hpp>
 #include <rdmanet/json/reader.hpp>
 
+#include <catch2/catch.hpp>
+
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -111,6 +114,14 @@ public:
     Time now{.boot = 1000, .epoch = 1'700'000'000};
     TemporaryDirectory directory;
     LeaseFile store;
+};
+
+/// As StoreFixture, but the file must be sound at the end.
+class SoundStore : public StoreFixture {
+public:
+    ~SoundStore() {
+        if (std::uncaught_exceptions() == 0) CHECK(faults() == "");
+    }
 };
 
 } // namespace rdmanet::ipam::test

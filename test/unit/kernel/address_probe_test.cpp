@@ -22,7 +22,6 @@ struct Ends {
 };
 
 TEST_CASE("a probe finds the MAC of another host with the address, for both families") {
-    NEEDS_NETNS();
     Ends ends;
     for (const char* text : {"192.0.2.7/24", "2001:db8::5/64"}) {
         INFO(text);
@@ -38,7 +37,6 @@ TEST_CASE("a probe finds the MAC of another host with the address, for both fami
 }
 
 TEST_CASE("an address without a host is found free, but only after all probes or the deadline") {
-    NEEDS_NETNS();
     const Ends ends;
     const std::array addresses = {*IpAddress::parse("192.0.2.7"), *IpAddress::parse("2001:db8::5")};
     const auto begin = std::chrono::steady_clock::now();
@@ -50,7 +48,6 @@ TEST_CASE("an address without a host is found free, but only after all probes or
 }
 
 TEST_CASE("an interface that is down can neither ask nor announce") {
-    NEEDS_NETNS();
     Ends ends;
     const AddressProber prober = ends.prober();
     change_link(ends.host.route, ends.host.parent.ifindex, {.state = AdminState::down});

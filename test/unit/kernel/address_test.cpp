@@ -41,7 +41,6 @@ bool is_usable(const test::Host& host, const IpPrefix& address) {
 }
 
 TEST_CASE("addresses of both families are added and listed") {
-    NEEDS_NETNS();
     test::Host host;
     for (const char* text : {"10.1.2.3/24", "10.9.9.9/32", "10.8.8.8/31", "2001:db8::5/64", "2001:db8:1::6/128"}) {
         INFO(text);
@@ -53,7 +52,6 @@ TEST_CASE("addresses of both families are added and listed") {
 }
 
 TEST_CASE("an IPv6 address without duplicate address detection is usable at once") {
-    NEEDS_NETNS();
     test::Host host;
     const IpPrefix waiting = prefix("2001:db8::5/64");
     const IpPrefix ready = prefix("2001:db8::6/64");
@@ -64,7 +62,6 @@ TEST_CASE("an IPv6 address without duplicate address detection is usable at once
 }
 
 TEST_CASE("an absent interface has no addresses") {
-    NEEDS_NETNS();
     test::Host host;
     CHECK_THROWS_AS(list_addresses(host.route, 4711), NetlinkError);
     CHECK_THROWS_WITH(add_address(host.route, 4711, prefix("10.1.2.3/24")),

@@ -16,9 +16,9 @@ namespace rdmanet::kernel::test {
 [[nodiscard]] base::Deadline soon();
 [[nodiscard]] base::InterfaceName ifname(std::string_view text);
 
-/// A network namespace that ends with its last descriptor. Its loopback is down.
+/// A network namespace that ends with its last descriptor. Its loopback is down. Skips the case without the right to
+/// make one.
 [[nodiscard]] Netns make_netns();
-[[nodiscard]] bool can_make_netns();
 [[nodiscard]] Socket open_route(const Netns& netns);
 
 struct VirtualLink {
@@ -52,5 +52,4 @@ struct Pod {
 
 } // namespace rdmanet::kernel::test
 
-#define NEEDS_NETNS() NEEDS(::rdmanet::kernel::test::can_make_netns(), "the right to make network namespaces (root)")
 #define NEEDS_KIND(kind) NEEDS(::rdmanet::kernel::test::kernel_has(kind), std::string("interfaces of kind ") + (kind))

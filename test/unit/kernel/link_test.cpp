@@ -40,7 +40,6 @@ int refusal(Host& host, const ChildSpec& child) {
 }
 
 TEST_CASE("links are found by name and number") {
-    NEEDS_NETNS();
     Host host;
     const auto found = find_link(host.route, ifname("parent0"));
     REQUIRE(found);
@@ -61,7 +60,6 @@ TEST_CASE("links are found by name and number") {
 }
 
 TEST_CASE("an interface announces its IPv4 addresses from a request on") {
-    NEEDS_NETNS();
     Host host;
     const auto arp_notify = [&] {
         const NetnsScope scope(host.netns);
@@ -75,7 +73,6 @@ TEST_CASE("an interface announces its IPv4 addresses from a request on") {
 }
 
 TEST_CASE("an interface can send when it has a carrier and a queueing discipline") {
-    NEEDS_NETNS();
     Link link;
     link.qdisc = "noqueue";
     link.flags = IFF_UP | IFF_RUNNING; // a new device without carrier before linkwatch_event()
@@ -209,7 +206,6 @@ TEST_CASE("a link may be removed twice") {
 }
 
 TEST_CASE("one request moves, renames and sets up a link") {
-    NEEDS_NETNS();
     Host host;
     Pod pod;
     change_link(host.route, host.parent.ifindex,

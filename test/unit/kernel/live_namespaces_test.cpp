@@ -35,14 +35,12 @@ TEST_CASE("the namespace of a process is alive, an unknown number and one that o
     const std::uint64_t own = Netns::current().id().inode;
     CHECK(is_live(own));
     CHECK_FALSE(is_live(1));
-    NEEDS_NETNS();
     NEEDS_EVERY_PROCESS();
     const Netns netns = test::make_netns();
     CHECK_FALSE(is_live(netns.id().inode));
 }
 
 TEST_CASE("a thread alone in a namespace keeps it alive") {
-    NEEDS_NETNS();
     const Netns netns = test::make_netns();
     std::binary_semaphore inside{0};
     std::binary_semaphore done{0};
@@ -58,7 +56,6 @@ TEST_CASE("a thread alone in a namespace keeps it alive") {
 }
 
 TEST_CASE("a mount keeps a namespace alive") {
-    NEEDS_NETNS();
     NEEDS_EVERY_PROCESS();
     const Netns netns = test::make_netns();
     const rdmanet::test::Directory directory;
@@ -111,7 +108,6 @@ TEST_CASE("a process that cannot be examined prevents the proof of death, not th
 }
 
 TEST_CASE("a namespace's cookie is stable and unique, and the boot ID is stable") {
-    NEEDS_NETNS();
     const Netns netns = test::make_netns();
     CHECK(netns_cookie(netns) == netns_cookie(netns));
     CHECK(netns_cookie(netns) != netns_cookie(test::make_netns()));

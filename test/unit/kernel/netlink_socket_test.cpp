@@ -22,7 +22,6 @@ namespace {
 using rdmanet::test::concat;
 
 TEST_CASE("a socket belongs to the namespace in which it was opened") {
-    NEEDS_NETNS();
     test::Host host;
     const test::Pod pod;
     CHECK(find_link(host.route, test::ifname("parent0")));
@@ -33,7 +32,6 @@ TEST_CASE("a socket belongs to the namespace in which it was opened") {
 }
 
 TEST_CASE("a refusal keeps the errno and the kernel's text, if there is one, also with added context") {
-    NEEDS_NETNS();
     test::Pod pod;
     Message request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, ifinfomsg{});
     request.nest(IFLA_LINKINFO, [&] { request.put_text(IFLA_INFO_KIND, "nosuchkind"); });
@@ -70,7 +68,6 @@ struct ManyLinksHost : test::Host {
 };
 
 TEST_CASE("a list in several answers is complete, and read again up to five times if it changes meanwhile") {
-    NEEDS_NETNS();
     ManyLinksHost host;
     CHECK(list_links(host.route).size() == 2 * ManyLinksHost::kPairs + 3); // and lo, parent0, peer0
     Socket reader = test::open_route(host.netns);

@@ -39,7 +39,6 @@ TEST_CASE("a device without devlink has neither parameters nor an e-switch") {
 }
 
 TEST_CASE("an interface without a port has no flow control") {
-    NEEDS_NETNS();
     Host host;
     const NetnsScope scope(host.netns);
     Socket generic = Socket::open(Protocol::generic, soon());
@@ -49,7 +48,6 @@ TEST_CASE("an interface without a port has no flow control") {
 
 // Those of NICs are in test/e2e/doctor_ports_test.cpp.
 TEST_CASE("statistics have the driver's names, and an interface without any has an empty list") {
-    NEEDS_NETNS();
     Host host;
     const StatisticsReader reader = StatisticsReader::open_in(host.netns);
     const auto all = reader.list(base::InterfaceName::parse(host.parent.name).value());
@@ -79,7 +77,6 @@ TEST_CASE("a difference has the features that only one of two sets has") {
 }
 
 TEST_CASE("features are read, changed and named") {
-    NEEDS_NETNS();
     const Host host;
     const NetnsScope scope(host.netns);
     auto ethtool = Ethtool::find(soon());
@@ -105,7 +102,6 @@ TEST_CASE("features are read, changed and named") {
 }
 
 TEST_CASE("features of an absent interface are an error") {
-    NEEDS_NETNS();
     auto ethtool = Ethtool::find(soon());
     NEEDS(ethtool.has_value(), "features by netlink (Linux 5.7)");
     constexpr unsigned kNobodys = 1U << 30;

@@ -41,7 +41,6 @@ struct Addressed : Host {
 };
 
 TEST_CASE("a route is read back with every field") {
-    NEEDS_NETNS();
     Addressed host;
     for (const auto& [destination, gateway] :
          {std::pair{"10.5.0.0/16", "10.1.2.1"}, std::pair{"2001:db8:5::/48", "2001:db8::1"},
@@ -66,7 +65,6 @@ TEST_CASE("a route is read back with every field") {
 }
 
 TEST_CASE("a route needs no gateway, or one of either family that can be reached") {
-    NEEDS_NETNS();
     Addressed host;
     add_route(host.route, host.to("10.6.0.0/16"));
     const auto found = host.find_all("10.6.0.0/16");
@@ -87,7 +85,6 @@ TEST_CASE("a route needs no gateway, or one of either family that can be reached
 }
 
 TEST_CASE("the last IPv4 route to a destination wins, and IPv6 routes with the same metric are separate entries") {
-    NEEDS_NETNS();
     Addressed host;
     for (const char* gateway : {"10.1.2.1", "10.1.2.2", "10.1.2.2"})
         add_route(host.route, host.to("10.5.0.0/16", gateway));
@@ -101,7 +98,6 @@ TEST_CASE("the last IPv4 route to a destination wins, and IPv6 routes with the s
 }
 
 TEST_CASE("the default route is the main table's with the lowest metric") {
-    NEEDS_NETNS();
     Addressed host;
     for (const auto& [family, destination, gateway] :
          {std::tuple{Family::v4, "0.0.0.0/0", "10.1.2.1"}, std::tuple{Family::v6, "::/0", "2001:db8::1"}}) {

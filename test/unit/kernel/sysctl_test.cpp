@@ -10,7 +10,6 @@ namespace {
 using test::ifname;
 
 TEST_CASE("every sysctl exists, and belongs to the thread's network namespace") {
-    NEEDS_NETNS();
     const test::Host host;
     CHECK_FALSE(find_sysctl(ifname("parent0"), Sysctl::ndisc_notify));
     CHECK(write_sysctl(ifname("parent0"), Sysctl::ndisc_notify, 1) == Written::no_such_sysctl);
@@ -27,7 +26,6 @@ TEST_CASE("every sysctl exists, and belongs to the thread's network namespace") 
 }
 
 TEST_CASE("an interface name with a dot is one directory") {
-    NEEDS_NETNS();
     test::Host host;
     change_link(host.route, host.parent.ifindex, {.state = AdminState::down});
     change_link(host.route, host.parent.ifindex, {.name = ifname("eth0.5")});
@@ -37,7 +35,6 @@ TEST_CASE("an interface name with a dot is one directory") {
 }
 
 TEST_CASE("IPv6 is switched on if it was off") {
-    NEEDS_NETNS();
     const test::Host host;
     {
         const NetnsScope scope(host.netns);

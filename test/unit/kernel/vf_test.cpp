@@ -130,7 +130,6 @@ TEST_CASE("a setting is lost if it is neither as wanted nor as ADD left it, as f
 }
 
 TEST_CASE("a rate counts as unset only if it equals the port's speed") {
-    NEEDS_NETNS();
     const test::Host host;
     const auto limit = [](unsigned mbps) { return VfSettings{.rates = VfRates{.most_mbps = mbps}}; };
     constexpr unsigned kSpeed = 10'000; // veth_get_link_ksettings(), drivers/net/veth.c

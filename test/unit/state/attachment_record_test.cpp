@@ -122,9 +122,3 @@ TEST_CASE("the refusal of a record of another version names the version") {
     text.replace(text.find("\"version\": 1"), 12, "\"version\": 2");
     CHECK_THROWS_WITH(parse(text), Names("version", "1 to 1", "2"));
 }
-
-TEST_CASE("a step that this version does not know is refused, never skipped") {
-    std::string text = state::sample_record().to_text();
-    text.replace(text.find("\"sample\""), 8, "\"move-device\"");
-    CHECK_THROWS_WITH(parse(text), Names("steps[0].step", "move-device"));
-}

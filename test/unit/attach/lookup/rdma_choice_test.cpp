@@ -1,10 +1,12 @@
-// Which of a function's RDMA devices the configuration chooses.
+// Which RDMA devices the configuration chooses, and which port an interface has.
 #include "conf.hpp"
 
 #include "lookup/rdma_choice.hpp"
+#include "lookup/rdma_devices.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
+#include "unit/attach/operations/rig.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -72,4 +74,13 @@ TEST_CASE("a chosen RDMA device moves into the pod, whatever the default of the 
                       Catch::StartsWith("rdma.device: \"x\" ") && Catch::Contains("\"macvlan\""));
     CHECK_THROWS_WITH(config::config_with(R"("attach": "sriov", "rdma": {"device": ""})"),
                       Catch::StartsWith("rdma.device: ") && Catch::EndsWith("found \"\""));
+}
+
+TEST_CASE("of several ports that of the interface is found by its net device, or on InfiniBand by its GID") {
+    const rdmanet::attach::test::Rig rig({});
+    kernel::Socket rdma = kernel::Socket::find_rdma(base::Deadline::in(std::chrono::seconds(60))).value();
+    for (const auto& [name, device] : {std::pair("eth0v1", "mlx5_2"), std::pair("ib0v0", "mlx5_4")})
+        CHECK(find_port_of(rdma, kernel::list_rdma_devices(rdma), rig.machine.netdev(name).link, nullptr)
+                  .value_or(kernel::RdmaPort{})
+                  .device == device);
 }

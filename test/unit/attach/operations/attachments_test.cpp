@@ -2,11 +2,8 @@
 // the machine as ADD found it, wherever a change fails or a call is killed.
 #include "kinds.hpp"
 
-#include "support/names.hpp"
-
 #include <catch2/catch.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <iterator>

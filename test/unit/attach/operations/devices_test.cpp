@@ -189,6 +189,15 @@ TEST_CASE("an RDMA device waits for its name while another device on the host ha
     CHECK(rig.gc_of_node() == "");
     CHECK(rig.machine.rdma("rdma0").function == "0000:3b:00.2");
     CHECK(inode() == written); // nothing was written
+    const state::WaitingNames file_of_names = rig.node().records().waiting_names();
+    auto waiting = file_of_names.load(rig.node().boot_id);
+    const kernel::RdmaDevice another = rig.machine.rdma("mlx5_5").device;
+    waiting.push_back({"0000:81:00.0", another.index, another.node_guid, "mlx5_0"});
+    file_of_names.save(waiting, rig.node().boot_id);
+    CHECK(rig.gc_of_node() == "");
+    CHECK(rig.machine.rdma("mlx5_1").function == "0000:3b:00.3"); // which doesn't wait
+    waiting.pop_back();
+    file_of_names.save(waiting, rig.node().boot_id);
     rename_rdma(rig, "mlx5_1", "mlx5_2");
     CHECK(rig.gc_of_node() == "");
     rig.pod = rig.machine.add_netns(kPodPath);

@@ -22,6 +22,11 @@ inline std::string macvlan(const std::string& members = {}) {
     return R"("attach": "macvlan", "master": "eth7")" + members;
 }
 
+/// Without RDMA.
+inline std::string plain(const std::string& members = {}) {
+    return macvlan(R"(, "rdma": false)" + members);
+}
+
 inline void nothing(Rig& /*rig*/) {}
 
 inline kernel::fake::Function& vf_function(Rig& rig) {
