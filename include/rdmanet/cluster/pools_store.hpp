@@ -51,6 +51,8 @@ struct ThisNode {
 [[nodiscard]] bool knows_pool(const Place& place, const std::string& state_directory, const std::string& boot_id,
                               const std::string& cluster);
 
+struct PoolsParts;
+
 class WhereaboutsStore final : public ipam::Store {
 public:
     struct Options {
@@ -119,8 +121,7 @@ public:
     [[nodiscard]] const std::vector<ipam::Lease>& unsettled() const;
 
 private:
-    class Impl;
-    std::unique_ptr<Impl> impl_;
+    std::unique_ptr<PoolsParts> parts_;
 };
 
 } // namespace rdmanet::cluster

@@ -21,8 +21,9 @@ namespace rdmanet::cluster {
 
 class NodeBlocks {
 public:
-    NodeBlocks(BlocksApi& api, ipam::BlockFile& file, const BlocksStore::Options& options)
-        : api_(api), file_(file), options_(options) {}
+    /// Throws ipam::StoreError if the server cannot be asked.
+    NodeBlocks(ipam::BlockFile& file, const BlocksStore::Options& options)
+        : api_(options.api()), file_(file), options_(options) {}
 
     /// What became of a search for a block with an address that the claim can use.
     struct Search {
@@ -88,7 +89,7 @@ private:
     [[noreturn]] static void not_known(std::string_view what, const Block& block, const WriteOutcome& written);
     void warn(const std::string& text) const;
 
-    BlocksApi& api_;
+    BlocksApi api_;
     ipam::BlockFile& file_;
     const BlocksStore::Options& options_;
     std::string node_uid_; // once it is known in this call

@@ -24,7 +24,7 @@ constexpr std::size_t kRefusePercent = 90;
 
 } // namespace
 
-WhereaboutsClaim::WhereaboutsClaim(ClaimParts parts, const ipam::Owner& owner, const ipam::Claim& claim,
+WhereaboutsClaim::WhereaboutsClaim(PoolsParts& parts, const ipam::Owner& owner, const ipam::Claim& claim,
                                    std::size_t slot, std::set<IpAddress> avoided)
     : parts_(parts), owner_(owner), claim_(claim), slot_(slot), place_(place_of(claim)), avoided_(std::move(avoided)) {}
 
@@ -111,7 +111,7 @@ bool WhereaboutsClaim::record(const Pool& pool, const IpAddress& address, const 
                          fmt::format("lease store: {} is too far into range {} for whereabouts' records: use a range "
                                      "of /65 or smaller",
                                      address, pool.range));
-    if (parts_.options.before_claim) parts_.options.before_claim(lease_of(address));
+    parts_.note_claim(lease_of(address));
     is_fresh_ = true;
     const Written written = parts_.api.take(place_, pool, *key, owner_, deadline);
     parts_.pools.end_turn(); // the reservation needs none

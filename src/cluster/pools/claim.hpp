@@ -21,24 +21,34 @@
 
 namespace rdmanet::cluster {
 
-/// What a claim needs of the store.
-struct ClaimParts {
-    const WhereaboutsStore::Options& options;
+/// What the store is made of.
+struct PoolsParts {
+    PoolsParts(kube::Api& server, WhereaboutsStore::Options options);
+    PoolsParts(const PoolsParts&) = delete; // they refer to each other
+    PoolsParts& operator=(const PoolsParts&) = delete;
+    ~PoolsParts() = default;
+
+    void note_claim(const ipam::Lease& lease) const {
+        if (options.before_claim) options.before_claim(lease);
+    }
+
+    WhereaboutsStore::Options options;
     kube::Api& server;
-    WhereaboutsApi& api;
-    PoolCheck& check;
-    WhereaboutsReturn& returns;
-    WhereaboutsPools& pools;
-    const WhereaboutsRecords& records;
-    const RestMemory& rest;
-    std::vector<ipam::Lease>& unsettled; // claims that got no answer
+    WhereaboutsApi api;
+    CheckedPools checked;
+    PoolCheck check;
+    WhereaboutsPools pools;
+    WhereaboutsReturn returns;
+    RestMemory rest;
+    WhereaboutsRecords records;
+    std::vector<ipam::Lease> unsettled{}; // claims that got no answer
 };
 
 /// One address being taken.
 class WhereaboutsClaim {
 public:
     /// `avoided`: addresses that are not given.
-    WhereaboutsClaim(ClaimParts parts, const ipam::Owner& owner, const ipam::Claim& claim, std::size_t slot,
+    WhereaboutsClaim(PoolsParts& parts, const ipam::Owner& owner, const ipam::Claim& claim, std::size_t slot,
                      std::set<base::IpAddress> avoided);
 
     using Taken = std::variant<ipam::Lease, ipam::Taken, ipam::Exhausted>;
@@ -69,7 +79,7 @@ private:
     [[nodiscard]] ipam::Lease lease_of(const base::IpAddress& address) const;
     [[nodiscard]] std::string tried() const;
 
-    ClaimParts parts_;
+    PoolsParts& parts_;
     const ipam::Owner& owner_;
     const ipam::Claim& claim_;
     std::size_t slot_;
