@@ -1,7 +1,7 @@
 #include <rdmanet/cluster/ranges.hpp>
 
 #include "blocks/blocks_api.hpp"
-#include "listing.hpp"
+#include "requests.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
@@ -46,16 +46,12 @@ DeclaredRanges read_ranges(kube::Api& api, const base::Deadline& deadline) {
 
 std::string cluster_uid(kube::Api& api, const base::Deadline& deadline) {
     constexpr const char* kPath = "/api/v1/namespaces/kube-system";
-    const auto object = find_object(api, kPath, deadline);
-    if (!object)
-        throw ipam::StoreError(
-            ipam::StoreError::Kind::permanent,
-            fmt::format("{} has no namespace kube-system, which tells clusters apart", api.server()));
-    try {
-        return object->content.root().at("metadata").at("uid").string();
-    } catch (const json::ValueError& error) {
-        throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("{}: {}", kPath, error.what()));
-    }
+    constexpr const char* kFix = "name another server in the kubeconfig";
+    const auto uid = Requests(api, kFix).find_parsed(
+        kPath, deadline, [](const json::Reader& object) { return object.at("metadata").at("uid").string(); });
+    if (uid) return *uid;
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                           fmt::format("{} has no namespace kube-system, which tells clusters apart", api.server()));
 }
 
 namespace {

@@ -11,8 +11,6 @@
 namespace rdmanet::cluster {
 namespace {
 
-using ipam::StoreError;
-
 constexpr const char* kBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
 constexpr const char* kRanges = "/apis/rdmanet.cni/v1alpha1/addressranges";
 constexpr const char* kNodes = "/api/v1/nodes";
@@ -23,16 +21,6 @@ constexpr std::size_t kMostSelected = 64; // of UIDs in a URL; without the other
 /// A selector, encoded for a query.
 std::string selector(const char* key, std::string_view relation, const std::string& value) {
     return fmt::format("?labelSelector={}", percent_encoded(fmt::format("rdmanet.cni/{}{}{}", key, relation, value)));
-}
-
-template <class Parsed>
-std::optional<Parsed> parsed(const std::optional<kube::Object>& object, const std::string& path) {
-    if (!object) return std::nullopt;
-    try {
-        return Parsed::parse(object->content.root());
-    } catch (const json::ValueError& error) {
-        throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
-    }
 }
 
 /// One that somebody else has made by hand: its name is taken, and that is all.
@@ -92,8 +80,7 @@ DeclaredRanges BlocksApi::list_ranges(From source, const base::Deadline& deadlin
 }
 
 std::optional<BlockObject> BlocksApi::find_block(const std::string& name, const base::Deadline& deadline) {
-    const std::string path = path_to(kBlocks, name);
-    return parsed<BlockObject>(requests_.find(path, deadline), path);
+    return requests_.find_parsed(path_to(kBlocks, name), deadline, BlockObject::parse);
 }
 
 std::vector<BlockObject> BlocksApi::recall_blocks_of(const std::string& node, const base::Deadline& deadline) {
@@ -191,14 +178,8 @@ std::vector<PoolHead> BlocksApi::list_pools(const std::string& space, const base
 
 std::optional<PoolHead> BlocksApi::find_pool(const std::string& name_space, const std::string& name,
                                              const base::Deadline& deadline) {
-    const std::string path = path_to(fmt::format("{}/namespaces/{}/ippools", kPools, name_space), name);
-    const auto object = requests_.find(path, deadline);
-    if (!object) return std::nullopt;
-    try {
-        return head_of(object->content.root());
-    } catch (const json::ValueError& error) {
-        throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
-    }
+    return requests_.find_parsed(path_to(fmt::format("{}/namespaces/{}/ippools", kPools, name_space), name), deadline,
+                                 head_of);
 }
 
 WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& mark, const base::Deadline& deadline) {
@@ -216,8 +197,7 @@ WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& mark,
 }
 
 std::optional<NodeObject> BlocksApi::find_node(const std::string& name, From source, const base::Deadline& deadline) {
-    const std::string path = from(path_to(kNodes, name), source);
-    return parsed<NodeObject>(requests_.find(path, deadline), path);
+    return requests_.find_parsed(from(path_to(kNodes, name), source), deadline, NodeObject::parse);
 }
 
 } // namespace rdmanet::cluster

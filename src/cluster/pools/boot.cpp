@@ -1,7 +1,6 @@
 #include "boot.hpp"
 
 #include "../blocks/objects.hpp"
-#include "../listing.hpp"
 #include "reserved.hpp"
 
 #include <rdmanet/base/format.hpp>
