@@ -54,6 +54,8 @@ public:
     using Taken = std::variant<ipam::Lease, ipam::Taken, ipam::Exhausted>;
     /// Throws ipam::StoreError, and base::TimeoutError at the deadline.
     [[nodiscard]] Taken take(const base::Deadline& deadline);
+    /// The wanted address, which the owner uses already, and what is made again for that. Whatever it has stays.
+    [[nodiscard]] ipam::Regained regain(const ipam::Lease& lease, const base::Deadline& deadline);
     /// The owner did not have the lease before.
     [[nodiscard]] bool is_fresh() const { return is_fresh_; }
 
@@ -85,9 +87,11 @@ private:
     std::size_t slot_;
     Place place_;
     std::set<base::IpAddress> avoided_;
+    bool is_in_use_ = false;
     bool is_fresh_ = false;
-    bool has_moved_ = false;  // once in a claim
-    bool was_marked_ = false; // when the pool was read last
+    bool is_reserved_ = false; // by this claim, as far as it knows
+    bool has_moved_ = false;   // once in a claim
+    bool was_marked_ = false;  // when the pool was read last
     int lost_races_ = 0;
     std::string refused_version_; // of the pool when the server refused the last claim
     http::Stopwatch watch_;

@@ -2,7 +2,6 @@
 
 #include "boot.hpp"
 #include "claim.hpp"
-#include "regain.hpp"
 #include "search.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -213,12 +212,17 @@ std::vector<Lease> WhereaboutsStore::adopt(const std::vector<Lease>& leases, con
 
 std::vector<ipam::Regained> WhereaboutsStore::regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
     parts_->pools.forget_all();
-    WhereaboutsRegain work(parts_->api, parts_->check,
-                           {.before_claim = [this](const Lease& lease) { parts_->note_claim(lease); },
-                            .unsettled = [this](const Lease& lease) { parts_->unsettled.push_back(lease); }});
     std::vector<ipam::Regained> all;
     all.reserve(leases.size());
-    for (const Lease& lease : leases) all.push_back(work.regain(lease, deadline));
+    for (const Lease& lease : leases) {
+        const Claim claim{.space = lease.space,
+                          .family = lease.address.family(),
+                          .prefix_length = lease.address.length(),
+                          .usable = {},
+                          .wanted = lease.address.address(),
+                          .cooldown = lease.cooldown};
+        all.push_back(WhereaboutsClaim(*parts_, lease.owner, claim, lease.slot, {}).regain(lease, deadline));
+    }
     return all;
 }
 

@@ -76,7 +76,7 @@ TEST_CASE_METHOD(PoolsToRepair,
         remove_reservation();
         claimed.clear();
         CHECK(regain(*store, lease) == record + ", " + reserved);
-        CHECK(claimed == std::vector<std::string>{"10.0.0.1/29", "10.0.0.1/29"}); // written down before it was sent
+        CHECK(claimed == std::vector<std::string>{"10.0.0.1/29"}); // written down before it was sent
     }
     CHECK(pool() == kRecord);
     CHECK(reservation("10.0.0.1") == kReservation);
@@ -92,8 +92,8 @@ TEST_CASE_METHOD(PoolsToRepair, "what somebody else has by now is not taken back
         remove_reservation();
         CHECK(reserve(owner("b", "other"), {claim(kRange)}) == "10.0.0.1/29");
         const std::string before = pool();
-        CHECK_THAT(regain(*store, lease), Contains("refused: IPPool " + pool_name()) && Contains("default/other") &&
-                                              Contains("delete the pod"));
+        CHECK_THAT(regain(*store, lease),
+                   Contains("refused: ") && Contains("default/other") && Contains("delete the pod"));
         CHECK(pool() == before);
     }
     SECTION("in a pool that overlaps") {
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(PoolsToRepair, "what somebody else has by now is not taken back
         WhereaboutsStore wider(*api, options({"10.0.0.0/24"}));
         REQUIRE(text_of(wider.reserve(owner("w", "wide"), {claim("10.0.0.0/24")}, soon())) == "10.0.0.1/24");
         CHECK_THAT(regain(*store, lease),
-                   Contains("refused: OverlappingRangeIPReservation " + of_reservation()) && Contains("default/wide"));
+                   Contains("refused: ") && Contains("default/wide") && Contains("delete the pod"));
         CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})"); // and nothing of the try is left
     }
     SECTION("by whereabouts, which writes no container") {
@@ -156,7 +156,6 @@ TEST_CASE_METHOD(PoolsToRepair, "a repair names each right that it lacks") {
                                        {"rdmanet.cni", "addressblocks", "list"}};
     check_each_right(*admin, rights, [&]() -> std::string {
         remove_pool();
-        if (!reservation("10.0.0.1").empty()) remove_reservation();
         WhereaboutsStore limited_store(*limited, options({kRange}));
         try {
             const std::string made = regain(limited_store, lease);
