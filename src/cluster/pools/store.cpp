@@ -1,6 +1,5 @@
 #include <rdmanet/cluster/pools_store.hpp>
 
-#include "boot.hpp"
 #include "claim.hpp"
 #include "search.hpp"
 
@@ -285,16 +284,6 @@ std::string WhereaboutsStore::known_uid(const Place& place) const {
 std::string WhereaboutsStore::find_uid(const Place& place, const base::Deadline& deadline) {
     const auto pool = parts_->api.find_pool(place, deadline);
     return pool ? pool->uid : std::string();
-}
-
-std::optional<std::string> WhereaboutsStore::give_back_earlier_boot(const base::Deadline& deadline) {
-    parts_->pools.forget_all();
-    return cluster::give_back_earlier_boot(
-        parts_->server, parts_->api, parts_->api.node(),
-        [this](const std::string& text) {
-            if (parts_->options.warn) parts_->options.warn(text);
-        },
-        deadline);
 }
 
 void WhereaboutsStore::set_node_uid(const std::string& uid) {
