@@ -1,6 +1,6 @@
 #include <rdmanet/cluster/blocks_store.hpp>
 
-#include "../tried.hpp"
+#include "../tries.hpp"
 #include "node_blocks.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>

@@ -79,14 +79,20 @@ private:
     void give_back(const Block& going, const Deadline& deadline);
 
     [[nodiscard]] bool is_of_this_cluster(const BlockRange& range) const;
+    [[nodiscard]] NodeMark self() const;
+    [[nodiscard]] BlockRange range_of(const AddressRange& declared) const;
     [[nodiscard]] std::optional<BlockRange> range_of(const Block& block);
+    [[nodiscard]] std::optional<Block> find_row(const std::string& space, const base::IpPrefix& prefix);
     [[nodiscard]] BlockObject object_of(const Block& block, const BlockRange& range) const;
     [[nodiscard]] bool is_ours(const BlockObject& object) const;
-    void put(const Block& block, const Deadline& deadline);
+    bool put(const Block& block, const Deadline& deadline);
     void forget(const Block& block, const Deadline& deadline);
-    void open(Block block, const WriteOutcome& written, std::int64_t confirmed, const Deadline& deadline);
+    /// Whether it is open now.
+    [[nodiscard]] bool open(Block block, const WriteOutcome& written, std::int64_t confirmed, const Deadline& deadline);
     [[nodiscard]] static std::string time_text();
-    [[noreturn]] static void not_known(std::string_view what, const Block& block, const WriteOutcome& written);
+    /// Throws if that is not known.
+    [[nodiscard]] static bool is_done(std::string_view what, const Block& block, const WriteOutcome& written);
+    [[nodiscard]] static bool touches(const base::IpPrefix& block, const std::vector<ipam::Interval>& intervals);
     void warn(const std::string& text) const;
 
     BlocksApi api_;

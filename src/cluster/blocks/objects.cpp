@@ -74,8 +74,7 @@ std::optional<IpPrefix> requestable_in(const json::Reader& spec, const IpPrefix&
     const auto member = spec.find("requestable");
     if (!member) return std::nullopt;
     const IpPrefix part = prefix_in(*member);
-    if (!range.contains(part.address()) || !range.contains(part.last()))
-        throw member->unexpected("a part of the range");
+    if (!covers(range, part)) throw member->unexpected("a part of the range");
     return part;
 }
 

@@ -1,8 +1,6 @@
 #include "claim.hpp"
 
-#include "../tried.hpp"
-#include "pace.hpp"
-#include "search.hpp"
+#include "../tries.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>

@@ -1,7 +1,7 @@
 #include <rdmanet/cluster/pools_store.hpp>
 
+#include "../tries.hpp"
 #include "claim.hpp"
-#include "search.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <map>
 #include <set>
 #include <utility>
@@ -142,20 +141,9 @@ std::vector<Lease> WhereaboutsStore::withdraw(const OwnerKey& key, const std::ve
     WhereaboutsReturn& returns = parts_->returns;
     parts_->pools.forget_all();
     std::vector<Lease> released;
-    // What one pool refuses does not keep the addresses of the others.
-    std::exception_ptr first_failure;
-    const auto attempt = [&](const auto& act) {
-        try {
-            act();
-        } catch (const StoreError& error) {
-            if (error.unreachable()) throw; // the others would wait for the same server
-            if (!first_failure) first_failure = std::current_exception();
-        } catch (const base::Error&) {
-            if (!first_failure) first_failure = std::current_exception();
-        }
-    };
+    FirstFailure failure;
     for (const Place& place : parts_->options.places)
-        attempt([&] {
+        failure.attempt([&] {
             std::size_t slot = 0;
             for (const PoolRecord& record : returns.give_back_own(place, key, deadline)) {
                 released.push_back(parts_->records.lease_of(place, record, slot++));
@@ -163,9 +151,9 @@ std::vector<Lease> WhereaboutsStore::withdraw(const OwnerKey& key, const std::ve
             }
         });
     for (const auto& [space, address] : parts_->options.also)
-        attempt([&, name = reservation_name(space, address)] { returns.unreserve_own(name, key, deadline); });
+        failure.attempt([&, name = reservation_name(space, address)] { returns.unreserve_own(name, key, deadline); });
     let_rest(*parts_, released, unused, deadline);
-    if (first_failure) std::rethrow_exception(first_failure);
+    failure.rethrow();
     return released;
 }
 
