@@ -126,31 +126,28 @@ NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, bool was_full, 
 /// a node that starts to use a pool looks for ranges after the pool was made: so one of both sees the other.
 void NodeBlocks::fence(BlockRange& range, const Deadline& deadline) {
     range.held_by.clear();
-    for (const PoolHead& listed : api_.list_pools(range.space, range.subnet, deadline)) {
+    for (const PoolName& name : api_.list_pools(range.space, range.subnet, deadline)) {
+        const std::string text = fmt::format("{}/{}", name.name_space, name.name);
         bool is_marked = false;
         for (int attempt = 0; attempt < kMostMarkings && !is_marked; ++attempt) {
-            const auto pool = api_.find_pool(listed.name_space, listed.name, deadline);
+            const auto pool = api_.find_pool(name, deadline);
             if (!pool) {
                 is_marked = true; // it is gone
                 break;
             }
-            if (pool->unreadable != 0)
+            if (!pool->unreadable.empty())
                 throw StoreError(
                     StoreError::Kind::permanent,
-                    fmt::format("IPPool {}/{} has {} that cannot be read as an address of its range, which "
-                                "AddressRange {} covers: remove those whose pods are gone, and delete the "
-                                "pods of the others",
-                                pool->name_space, pool->name, base::counted(pool->unreadable, "record", "records"),
-                                range.name));
-            is_marked =
-                pool->mark == range.uid || api_.mark_pool(*pool, range.uid, deadline).done == WriteOutcome::Done::yes;
-            if (is_marked && !pool->addresses.empty())
-                range.held_by.push_back(fmt::format("{}/{}", pool->name_space, pool->name));
+                    fmt::format("IPPool {} has {} that cannot be read as an address of its range, which AddressRange "
+                                "{} covers: remove those whose pods are gone, and delete the pods of the others",
+                                text, base::counted(pool->unreadable.size(), "record", "records"), range.name));
+            is_marked = pool->mark == range.uid ||
+                        api_.mark_pool(name, *pool, range.uid, deadline).done == WriteOutcome::Done::yes;
+            if (is_marked && !pool->records.empty()) range.held_by.push_back(text);
         }
         if (!is_marked)
-            throw StoreError(
-                StoreError::Kind::temporary,
-                fmt::format("lease store: other nodes change IPPool {}/{}: try again", listed.name_space, listed.name));
+            throw StoreError(StoreError::Kind::temporary,
+                             fmt::format("lease store: other nodes change IPPool {}: try again", text));
     }
     // Blocks of ranges that don't overlap this one are not asked for: there may be many.
     std::vector<std::string> but_of = {range.uid};
@@ -172,10 +169,10 @@ std::vector<Interval> NodeBlocks::held_by_others(const BlockRange& range, const 
             continue;
         }
         const auto slash = holder.find('/');
-        const auto pool = api_.find_pool(holder.substr(0, slash), holder.substr(slash + 1), deadline);
+        const auto pool = api_.find_pool({holder.substr(0, slash), holder.substr(slash + 1)}, deadline);
         if (!pool) continue;
-        for (const IpAddress& address : pool->addresses)
-            if (range.subnet.contains(address)) held.push_back({address.value(), address.value()});
+        for (const PoolRecord& record : pool->records)
+            if (range.subnet.contains(record.address)) held.push_back({record.address.value(), record.address.value()});
     }
     return ipam::merged(std::move(held));
 }

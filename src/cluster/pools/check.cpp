@@ -90,12 +90,7 @@ bool PoolCheck::may_use(const Place& place, const Pool& pool, const base::Deadli
         checked_.note(place, pool.uid);
         return true;
     }
-    const PoolHead as_read{.name_space = name_space_,
-                           .name = pool_name(place),
-                           .mark = pool.mark,
-                           .version = pool.version,
-                           .has_annotations = pool.has_annotations};
-    (void)api_.mark_pool(as_read, {}, deadline);
+    (void)api_.mark_pool({.name_space = name_space_, .name = pool_name(place)}, pool, {}, deadline);
     return false;
 }
 
