@@ -107,11 +107,6 @@ void note_full(const base::BootMemory& memory, const std::optional<Full>& before
     memory.note(fmt::format("{} {} {}", now + lasts, lasts, detail));
 }
 
-ipam::ReserveOutcome found_none(const std::vector<Claim>& claims, const Exhausted& none) {
-    if (claims[none.claim].wanted && none.refusal) throw StoreError(*none.refusal);
-    return none;
-}
-
 } // namespace
 
 ipam::ReserveOutcome BlocksStore::reserve(const Owner& owner, const std::vector<Claim>& claims,
@@ -122,8 +117,11 @@ ipam::ReserveOutcome BlocksStore::reserve(const Owner& owner, const std::vector<
         ipam::ReserveOutcome outcome = file_->reserve(owner, claims, trust_, deadline);
         const auto* none = std::get_if<Exhausted>(&outcome);
         if (none == nullptr) return outcome;
-        if (const auto searched = searched_.find(none->claim); searched != searched_.end())
-            return found_none(claims, searched->second);
+        if (const auto searched = searched_.find(none->claim); searched != searched_.end()) {
+            const std::optional<StoreError>& refusal = searched->second.refusal;
+            if (claims[none->claim].wanted && refusal) throw StoreError(*refusal);
+            return searched->second;
+        }
         if (deadline.passed())
             throw base::TimeoutError(fmt::format("waited for a block of addresses, for which other nodes compete{}",
                                                  tried_at(options_.api().server(), watch)));

@@ -75,11 +75,6 @@ std::optional<IpPrefix> requestable_in(const json::Reader& spec, const IpPrefix&
     return part;
 }
 
-/// Seconds as "3600s".
-std::string duration_text(std::chrono::seconds duration) {
-    return fmt::format("{}s", duration.count());
-}
-
 std::optional<std::uint64_t> count_in(const json::Reader& object, std::string_view key) {
     const auto member = object.find(key);
     return member ? std::optional(static_cast<std::uint64_t>(member->integer(0, INT64_MAX))) : std::nullopt;
@@ -177,7 +172,9 @@ std::string BlockObject::spec_text() const {
     spec.member("size", std::int64_t{1} << std::min(bits, 62U));
     spec.key("node").begin_object().member("name", node.name).member("uid", node.uid).end_object();
     spec.member("machineID", node.machine_id).member("bootID", node.boot_id);
-    spec.member("goneAfter", duration_text(gone_after)).member("inUse", in_use).member("inUseAt", in_use_at);
+    spec.member("goneAfter", fmt::format("{}s", gone_after.count()))
+        .member("inUse", in_use)
+        .member("inUseAt", in_use_at);
     return spec.end_object().to_text();
 }
 

@@ -38,8 +38,7 @@ bool is_own(const PoolRecord& record, const ipam::OwnerKey& key) {
 }
 
 bool is_unchanged(const PoolRecord& record, const Lease& lease) {
-    return record.id == lease.owner.key.container_id && record.podref == podref_of(lease.owner) &&
-           (record.ifname.empty() || record.ifname == lease.owner.key.ifname);
+    return is_own(record, lease.owner.key) && record.podref == podref_of(lease.owner);
 }
 
 Lease WhereaboutsRecords::lease_of(const Place& place, const PoolRecord& record, std::size_t slot) const {
