@@ -127,6 +127,17 @@ TEST_CASE_METHOD(PoolsToRepair, "what somebody else has by now is not taken back
     }
 }
 
+TEST_CASE_METHOD(PoolsToRepair,
+                 "a record stays while its pod lives, also if another range's pod has the address by now") {
+    if (!is_there()) return;
+    const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
+    remove_reservation();
+    WhereaboutsStore wider(*api, options({"10.0.0.0/24"}));
+    REQUIRE(text_of(wider.reserve(owner("w", "wide"), {claim("10.0.0.0/24")}, soon())) == "10.0.0.1/24");
+    CHECK_THAT(regain(*store, lease), Contains("refused: ") && Contains("default/wide"));
+    CHECK(pool() == kRecord);
+}
+
 TEST_CASE_METHOD(PoolsToRepair, "a repair whose answer is lost finds out what became of it") {
     if (!is_there()) return;
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
