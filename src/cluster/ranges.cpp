@@ -1,7 +1,7 @@
 #include <rdmanet/cluster/ranges.hpp>
 
 #include "blocks/blocks_api.hpp"
-#include "listing.hpp"
+#include "requests.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
@@ -13,16 +13,13 @@
 namespace rdmanet::cluster {
 
 const AddressRange* find_cover(const DeclaredRanges& ranges, const Place& place) {
-    const auto covers = [&](const AddressRange& range) {
-        return range.subnet.contains(place.subnet.network()) && range.subnet.contains(place.subnet.last());
-    };
     std::vector<const AddressRange*> some; // that have addresses of it, and those that have all first
     for (const AddressRange& range : ranges.declared)
         if (range.space == network_of(place.space) && overlap(range.subnet, place.subnet))
-            some.insert(covers(range) ? some.begin() : some.end(), &range);
+            some.insert(covers(range.subnet, place.subnet) ? some.begin() : some.end(), &range);
     if (some.empty()) return nullptr;
     const AddressRange& first = *some.front();
-    if (!covers(first))
+    if (!covers(first.subnet, place.subnet))
         throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                                fmt::format("AddressRange {} ({}) has only a part of range {}: declare all of it, or "
                                            "give the network a range that lies in it",
@@ -46,16 +43,12 @@ DeclaredRanges read_ranges(kube::Api& api, const base::Deadline& deadline) {
 
 std::string cluster_uid(kube::Api& api, const base::Deadline& deadline) {
     constexpr const char* kPath = "/api/v1/namespaces/kube-system";
-    const auto object = find_object(api, kPath, deadline);
-    if (!object)
-        throw ipam::StoreError(
-            ipam::StoreError::Kind::permanent,
-            fmt::format("{} has no namespace kube-system, which tells clusters apart", api.server()));
-    try {
-        return object->content.root().at("metadata").at("uid").string();
-    } catch (const json::ValueError& error) {
-        throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("{}: {}", kPath, error.what()));
-    }
+    constexpr const char* kFix = "name another server in the kubeconfig";
+    const auto uid = Requests(api, kFix).find_parsed(
+        kPath, deadline, [](const json::Reader& object) { return object.at("metadata").at("uid").string(); });
+    if (uid) return *uid;
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                           fmt::format("{} has no namespace kube-system, which tells clusters apart", api.server()));
 }
 
 namespace {
@@ -75,7 +68,7 @@ Keeper find_keeper(const std::vector<Place>& places, const std::vector<ipam::Blo
     const auto has_blocks = [&](const Place& place) {
         return std::any_of(known.begin(), known.end(), [&](const ipam::BlockRange& range) {
             return !range.is_gone && range.kubeconfig == memory.kubeconfig && range.space == network_of(place.space) &&
-                   range.subnet.contains(place.subnet.network()) && range.subnet.contains(place.subnet.last());
+                   covers(range.subnet, place.subnet);
         });
     };
     const auto has_pool = [&](const Place& place) {

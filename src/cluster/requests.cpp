@@ -11,6 +11,8 @@ namespace {
 using ipam::StoreError;
 using kube::Refusal;
 
+constexpr int kMostBeginnings = 4; // of one list
+
 WriteOutcome outcome_of(const kube::Object& object) {
     WriteOutcome outcome{.done = WriteOutcome::Done::yes};
     const auto metadata = object.content.root().find("metadata");
@@ -27,6 +29,18 @@ std::string from(std::string path, From source) {
     return fmt::format("{}{}resourceVersion=0", path, path.find('?') == std::string::npos ? '?' : '&');
 }
 
+std::string percent_encoded(std::string_view text) {
+    std::string target;
+    for (const char c : text) {
+        const bool is_alphanumeric = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        if (is_alphanumeric || c == '-' || c == '.' || c == '_' || c == '~')
+            target += c;
+        else
+            target += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return target;
+}
+
 std::string path_to(const std::string& path, const std::string& name) {
     return fmt::format("{}/{}", path, percent_encoded(name));
 }
@@ -39,8 +53,7 @@ void Requests::refuse(const kube::Refused& refused) const {
     std::string fix;
     if (refused.why == Refusal::not_found) fix = fmt::format(": {}", install_);
     if (refused.why == Refusal::forbidden)
-        fix = fmt::format(": grant that right to the user of the kubeconfig{}{}",
-                          api_.access().user.empty() ? "" : ", ", api_.access().user);
+        fix = fmt::format(": {}{}{}", grant_, api_.access().user.empty() ? "" : ", ", api_.access().user);
     if (refused.why == Refusal::unauthorized) fix = ": renew the token or certificate in the kubeconfig";
     if (refused.why == Refusal::too_large)
         fix = ": the pool is full; use several smaller ranges, or declare the range with an AddressRange";
@@ -56,33 +69,53 @@ void Requests::refuse_kind(const std::string& path) const {
                       fmt::format("lease store: the API server does not know {}: {}", path, install_));
 }
 
-std::optional<kube::Object> Requests::find(const std::string& path, const base::Deadline& deadline) try {
-    kube::Outcome outcome = api_.get(path, deadline);
-    if (auto* object = std::get_if<kube::Object>(&outcome)) {
-        date_ = object->date;
-        return std::move(*object);
-    }
-    const auto& refused = std::get<kube::Refused>(outcome);
-    if (refused.why == Refusal::not_found) return std::nullopt;
-    refuse(refused);
+void Requests::refuse_content(const std::string& path, const json::ValueError& error) {
+    throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
+}
+
+kube::Outcome Requests::answered(const std::function<kube::Outcome()>& ask) try {
+    kube::Outcome outcome = ask();
+    if (const auto* object = std::get_if<kube::Object>(&outcome)) date_ = object->date;
+    return outcome;
 } catch (const http::TransportError& error) {
     throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
 }
 
+std::optional<kube::Object> Requests::find(const std::string& path, const base::Deadline& deadline) {
+    kube::Outcome outcome = answered([&] { return api_.get(path, deadline); });
+    if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(*object);
+    const auto& refused = std::get<kube::Refused>(outcome);
+    if (refused.why == Refusal::not_found) return std::nullopt;
+    refuse(refused);
+}
+
 bool Requests::for_each(const Listing& listing, const base::Deadline& deadline, const std::function<void()>& begin,
                         const std::function<void(const json::Reader&)>& act) try {
-    return for_each_listed({.get =
-                                [&](const std::string& path) {
-                                    kube::Outcome outcome = api_.get(path, deadline, listing.shape);
-                                    if (const auto* object = std::get_if<kube::Object>(&outcome)) date_ = object->date;
-                                    return outcome;
-                                },
-                            .refuse = [&](const kube::Refused& refused) { refuse(refused); }},
-                           listing, begin, act);
-} catch (const http::TransportError& error) {
-    throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
+    const std::string first = fmt::format("{}{}limit={}", listing.path,
+                                          listing.path.find('?') == std::string::npos ? '?' : '&', listing.page);
+    std::string next = first;
+    for (int beginnings = 0;;) {
+        if (next == first) {
+            begin();
+            ++beginnings;
+        }
+        const kube::Outcome outcome = answered([&] { return api_.get(next, deadline, listing.shape); });
+        if (const auto* refused = std::get_if<kube::Refused>(&outcome)) {
+            if (refused->why == Refusal::not_found) return false;
+            if (refused->status != kube::kExpired || beginnings == kMostBeginnings) refuse(*refused);
+            next = first;
+            continue;
+        }
+        const json::Reader list = std::get<kube::Object>(outcome).content.root();
+        // "items" is null in an empty list of metadata.
+        if (const auto items = list.find(listing.shape == kube::Shape::table ? "rows" : "items"))
+            for (const json::Reader& object : items->elements()) act(object);
+        const auto more = list.at("metadata").find("continue");
+        if (!more || more->string().empty()) return true;
+        next = fmt::format("{}&continue={}", first, percent_encoded(more->string()));
+    }
 } catch (const json::ValueError& error) {
-    throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", listing.path, error.what()));
+    refuse_content(listing.path, error);
 }
 
 WriteOutcome Requests::write(const std::function<kube::Outcome()>& ask, std::initializer_list<Refusal> means_no) {
@@ -107,12 +140,10 @@ WriteOutcome Requests::create(const std::string& path, std::string body, const b
     return write([&] { return api_.create(path, std::move(body), deadline); }, {Refusal::already_exists});
 }
 
-kube::Object Requests::try_to_create(const std::string& path, std::string body, const base::Deadline& deadline) try {
-    kube::Outcome outcome = api_.create(path + "?dryRun=All", std::move(body), deadline);
+kube::Object Requests::try_to_create(const std::string& path, std::string body, const base::Deadline& deadline) {
+    kube::Outcome outcome = answered([&] { return api_.create(path + "?dryRun=All", std::move(body), deadline); });
     if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(*object);
     refuse(std::get<kube::Refused>(outcome));
-} catch (const http::TransportError& error) {
-    throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
 }
 
 WriteOutcome Requests::patch(const std::string& path, Changes changes, const base::Deadline& deadline) {

@@ -1,9 +1,8 @@
 #include <rdmanet/cluster/survey.hpp>
 
 #include "blocks/objects.hpp"
-#include "conditional.hpp"
-#include "listing.hpp"
 #include "pools/pool.hpp"
+#include "requests.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -144,18 +143,16 @@ std::string escaped_for_pointer(const std::string& key) {
     return out;
 }
 
-bool is_done(const kube::Outcome& outcome, const kube::Api& api) {
-    const auto* refused = std::get_if<kube::Refused>(&outcome);
-    if (refused == nullptr) return true;
-    using kube::Refusal;
-    if (refused->why == Refusal::not_found || refused->why == Refusal::conflict || refused->why == Refusal::invalid)
-        return false;
-    refuse_read(api, *refused);
+Requests requests_of_person(kube::Api& api) {
+    return {api, "correct the server in the kubeconfig",
+            "give --kubeconfig with a user who may do that, or grant it to the user of the kubeconfig"};
 }
 
-[[noreturn]] void refuse_unknown_kind(const char* kind) {
-    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
-                           fmt::format("the API server does not know {}: correct the server in the kubeconfig", kind));
+/// False: what was to be removed has changed, or is gone.
+bool is_done(const WriteOutcome& outcome) {
+    if (outcome.done == WriteOutcome::Done::unknown)
+        throw ipam::StoreError(ipam::StoreError::Kind::temporary, outcome.trouble);
+    return outcome.done == WriteOutcome::Done::yes;
 }
 
 } // namespace
@@ -291,58 +288,45 @@ std::string Survey::name_space() const {
 }
 
 std::optional<std::vector<SeenPool>> Survey::list_pools(const base::Deadline& deadline) {
-    return list_parsed(api_,
-                       {.path = fmt::format("{}/{}/ippools", kWhereabouts, name_space()), .page = kSeenPoolsInPage},
-                       deadline, parse_seen_pool);
+    return requests_of_person(api_).list_if_served<SeenPool>(
+        {.path = fmt::format("{}/{}/ippools", kWhereabouts, name_space()), .page = kSeenPoolsInPage}, deadline,
+        parse_seen_pool);
 }
 
 std::optional<std::vector<SeenReservation>> Survey::list_reservations(const base::Deadline& deadline) {
-    return list_parsed(api_, {.path = fmt::format("{}/{}/overlappingrangeipreservations", kWhereabouts, name_space())},
-                       deadline, parse_seen_reservation);
-}
-
-DeclaredRanges Survey::list_ranges(const base::Deadline& deadline) {
-    DeclaredRanges ranges;
-    const auto all = list_parsed(api_, {.path = "/apis/rdmanet.cni/v1alpha1/addressranges"}, deadline, parse_range);
-    ranges.is_served = all.has_value();
-    if (!all) return ranges;
-    for (const auto& one : *all) {
-        if (const auto* range = std::get_if<AddressRange>(&one)) ranges.declared.push_back(*range);
-        if (const auto* ignored = std::get_if<IgnoredRange>(&one)) ranges.ignored.push_back(*ignored);
-    }
-    return ranges;
+    return requests_of_person(api_).list_if_served<SeenReservation>(
+        {.path = fmt::format("{}/{}/overlappingrangeipreservations", kWhereabouts, name_space())}, deadline,
+        parse_seen_reservation);
 }
 
 std::optional<std::vector<SeenBlock>> Survey::list_blocks(const base::Deadline& deadline) {
-    return list_parsed(api_, {.path = "/apis/rdmanet.cni/v1alpha1/addressblocks"}, deadline, parse_seen_block);
+    return requests_of_person(api_).list_if_served<SeenBlock>({.path = "/apis/rdmanet.cni/v1alpha1/addressblocks"},
+                                                              deadline, parse_seen_block);
 }
 
 std::vector<SeenPod> Survey::list_pods(const base::Deadline& deadline) {
-    auto pods = list_parsed(api_, {.path = "/api/v1/pods", .shape = kube::Shape::metadata}, deadline, parse_seen_pod);
-    if (!pods) refuse_unknown_kind("pods");
-    return *std::move(pods);
+    return requests_of_person(api_).list<SeenPod>({.path = "/api/v1/pods", .shape = kube::Shape::metadata}, deadline,
+                                                  parse_seen_pod);
 }
 
 std::set<std::string> Survey::list_networks_with_pools(const base::Deadline& deadline) {
-    std::set<std::string> names;
-    (void)for_each_listed(
-        api_, {.path = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"}, deadline, [&] { names.clear(); },
-        [&](const json::Reader& object) {
+    const auto names = requests_of_person(api_).list_if_served<std::string>(
+        {.path = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"}, deadline,
+        [](const json::Reader& object) -> std::optional<std::string> {
             const auto spec = object.find("spec");
-            if (spec && has_pools(any_text(*spec, "config"))) names.insert(scoped_name_in(object.at("metadata")));
+            if (!spec || !has_pools(any_text(*spec, "config"))) return std::nullopt;
+            return scoped_name_in(object.at("metadata"));
         });
-    return names;
+    return names ? std::set(names->begin(), names->end()) : std::set<std::string>();
 }
 
 std::vector<SeenNode> Survey::list_nodes(const base::Deadline& deadline) {
-    auto nodes = list_parsed(
-        api_, {.path = "/api/v1/nodes", .page = kWholeNodesInPage}, deadline,
-        [](const json::Reader& object) -> SeenNode {
+    return requests_of_person(api_).list<SeenNode>(
+        {.path = "/api/v1/nodes", .page = kWholeNodesInPage}, deadline, [](const json::Reader& object) {
             NodeObject node = NodeObject::parse(object);
-            return {.name = std::move(node.name), .uid = std::move(node.uid), .boot_id = std::move(node.boot_id)};
+            return std::optional(
+                SeenNode{.name = std::move(node.name), .uid = std::move(node.uid), .boot_id = std::move(node.boot_id)});
         });
-    if (!nodes) refuse_unknown_kind("nodes");
-    return *std::move(nodes);
 }
 
 std::optional<SeenPodState> Survey::find_pod(const std::string& name, const base::Deadline& deadline) {
@@ -350,24 +334,22 @@ std::optional<SeenPodState> Survey::find_pod(const std::string& name, const base
     const std::string scope = name.substr(0, slash);
     const std::string pod = slash == std::string::npos ? std::string() : name.substr(slash + 1);
     if (!is_plain_name(scope) || !is_plain_name(pod)) return std::nullopt; // no pod can be called so
-    const auto object = find_object(api_, fmt::format("/api/v1/namespaces/{}/pods/{}", scope, pod), deadline);
-    return object ? std::optional(parse_seen_pod_state(object->content.root())) : std::nullopt;
+    return requests_of_person(api_).find_parsed(fmt::format("/api/v1/namespaces/{}/pods/{}", scope, pod), deadline,
+                                                parse_seen_pod_state);
 }
 
 bool Survey::remove(const SeenPool& pool, const SeenRecord& record, const base::Deadline& deadline) {
     const std::string path = fmt::format("/spec/allocations/{}", escaped_for_pointer(record.key));
-    const std::string patch = Changes().test(path, record.text).remove(path).to_text();
     const std::string target = fmt::format("{}/{}/ippools/{}", kWhereabouts, name_space(), pool.name);
-    return asking([&] { return is_done(api_.patch(target, patch, deadline), api_); });
+    return is_done(
+        requests_of_person(api_).patch(target, std::move(Changes().test(path, record.text).remove(path)), deadline));
 }
 
 bool Survey::remove(const SeenReservation& reservation, const base::Deadline& deadline) {
     const std::string target =
         fmt::format("{}/{}/overlappingrangeipreservations/{}", kWhereabouts, name_space(), reservation.name);
-    return asking([&] {
-        return is_done(api_.remove(target, {.uid = reservation.uid, .resource_version = reservation.version}, deadline),
-                       api_);
-    });
+    return is_done(requests_of_person(api_).remove(
+        target, {.uid = reservation.uid, .resource_version = reservation.version}, deadline));
 }
 
 } // namespace rdmanet::cluster

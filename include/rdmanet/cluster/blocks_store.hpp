@@ -13,10 +13,13 @@
 #include <rdmanet/kube/api.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::cluster {
@@ -51,8 +54,8 @@ public:
         std::function<void(const std::string&)> report;
     };
 
-    BlocksStore(std::shared_ptr<ipam::BlockFile> file, Options options);
-    ~BlocksStore() override;
+    BlocksStore(std::shared_ptr<ipam::BlockFile> file, Options options)
+        : file_(std::move(file)), options_(std::move(options)) {}
 
     /// Also throws ipam::RequestedAddressTaken, for an address in a block of another node, and RangeMoved.
     [[nodiscard]] ipam::ReserveOutcome reserve(const ipam::Owner& owner, const std::vector<ipam::Claim>& claims,
@@ -60,24 +63,44 @@ public:
 
     // These ask the cluster nothing. What is to go back to it then, settle() gives back.
 
-    std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const base::Deadline& deadline) override;
+    std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const base::Deadline& deadline) override {
+        return file_->withdraw(key, {}, deadline);
+    }
     std::vector<ipam::Lease> withdraw(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
-                                      const base::Deadline& deadline) override;
-    std::vector<ipam::Lease> reclaim(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) override;
+                                      const base::Deadline& deadline) override {
+        return file_->withdraw(key, unused, deadline);
+    }
+    std::vector<ipam::Lease> reclaim(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) override {
+        return file_->reclaim(leases, deadline);
+    }
     std::vector<ipam::Lease> adopt(const std::vector<ipam::Lease>& leases, const ipam::Owner& heir,
-                                   const base::Deadline& deadline) override;
-    [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline) override;
+                                   const base::Deadline& deadline) override {
+        return file_->adopt(leases, heir, deadline);
+    }
+    [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key,
+                                                const base::Deadline& /*deadline*/) override {
+        return file_->find(key);
+    }
     [[nodiscard]] std::vector<ipam::Lease> find_predecessors(const ipam::Owner& owner,
-                                                             const base::Deadline& deadline) override;
+                                                             const base::Deadline& /*deadline*/) override {
+        return file_->find_predecessors(owner);
+    }
     [[nodiscard]] std::vector<ipam::Lease> list(const ipam::Claim& claim, const std::optional<base::IpAddress>& after,
-                                                std::size_t most, const base::Deadline& deadline) override;
-    [[nodiscard]] std::vector<ipam::Lease> list_all(const base::Deadline& deadline) override;
-    /// Asks the cluster nothing, because STATUS comes twice a second on each node: while nothing says that the range is
-    /// full, it counts as free.
+                                                std::size_t most, const base::Deadline& /*deadline*/) override {
+        return file_->list(claim, after, most);
+    }
+    [[nodiscard]] std::vector<ipam::Lease> list_all(const base::Deadline& /*deadline*/) override {
+        return file_->list_all();
+    }
+    /// Because STATUS comes twice a second on each node: while nothing says that the range is full, it counts as free.
     [[nodiscard]] bool has_free(const ipam::Claim& claim, const base::Deadline& deadline) override;
     /// On this node.
-    [[nodiscard]] ipam::Usage usage(const ipam::Claim& claim, const base::Deadline& deadline) override;
-    [[nodiscard]] std::vector<ipam::Rival> find_rivals(const base::Deadline& deadline) override;
+    [[nodiscard]] ipam::Usage usage(const ipam::Claim& claim, const base::Deadline& /*deadline*/) override {
+        return file_->usage(claim);
+    }
+    [[nodiscard]] std::vector<ipam::Rival> find_rivals(const base::Deadline& /*deadline*/) override {
+        return file_->find_rivals();
+    }
 
     /// Confirms the blocks first, and makes those again whose objects are missing.
     [[nodiscard]] std::vector<ipam::Regained> regain(const std::vector<ipam::Lease>& leases,
@@ -92,8 +115,16 @@ public:
     void confirm(const base::Deadline& deadline);
 
 private:
-    class Impl;
-    std::unique_ptr<Impl> impl_;
+    [[nodiscard]] bool is_unconfirmed(const ipam::Claim& claim) const;
+    void confirm_soon(const base::Deadline& deadline);
+    void search(const std::vector<ipam::Claim>& claims, std::size_t at, const base::Deadline& deadline);
+    void explain(ipam::Regained& regained, const std::vector<ipam::Block>& before) const;
+
+    std::shared_ptr<ipam::BlockFile> file_;
+    Options options_;
+    ipam::Trust trust_ = ipam::Trust::fresh;
+    bool has_confirmed_ = false;
+    std::map<std::size_t, ipam::Exhausted> searched_; // by claim: one search of the cluster is enough for one ADD
 };
 
 } // namespace rdmanet::cluster

@@ -16,7 +16,15 @@ struct Place {
 };
 
 /// The space without what is behind '@': in blocks an address is given once in all ranges of that network name.
-[[nodiscard]] std::string network_of(const std::string& space);
-[[nodiscard]] bool overlap(const base::IpPrefix& a, const base::IpPrefix& b);
+[[nodiscard]] inline std::string network_of(const std::string& space) {
+    return space.substr(0, space.find('@'));
+}
+[[nodiscard]] inline bool overlap(const base::IpPrefix& a, const base::IpPrefix& b) {
+    return a.contains(b.network()) || b.contains(a.network());
+}
+/// Whether the range has all addresses of `part`.
+[[nodiscard]] inline bool covers(const base::IpPrefix& range, const base::IpPrefix& part) {
+    return range.contains(part.network()) && range.contains(part.last());
+}
 
 } // namespace rdmanet::cluster

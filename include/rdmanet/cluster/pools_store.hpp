@@ -38,18 +38,22 @@ struct NodeSlice {
 /// The other way round; nullopt for names of another space.
 [[nodiscard]] std::optional<base::IpAddress> address_of_reservation(const std::string& space, const std::string& name);
 
-/// Who makes reservations. All of it together: a name alone never counts.
+/// A node, as a reservation or a block names it. All of it together: a name alone never counts.
 struct ThisNode {
     std::string name;       // of its Node object
     std::string uid;        // of that object; empty if it is not known
     std::string machine_id; // /etc/machine-id; empty if there is none
     std::string boot_id;
+
+    friend bool operator==(const ThisNode&, const ThisNode&) = default;
 };
 
 /// Whether this node has used the pool in this boot, and so knows that no AddressRange covered it then. `cluster`: how
 /// the node reaches it.
 [[nodiscard]] bool knows_pool(const Place& place, const std::string& state_directory, const std::string& boot_id,
                               const std::string& cluster);
+
+struct PoolsParts;
 
 class WhereaboutsStore final : public ipam::Store {
 public:
@@ -119,8 +123,7 @@ public:
     [[nodiscard]] const std::vector<ipam::Lease>& unsettled() const;
 
 private:
-    class Impl;
-    std::unique_ptr<Impl> impl_;
+    std::unique_ptr<PoolsParts> parts_;
 };
 
 } // namespace rdmanet::cluster

@@ -142,7 +142,7 @@ public:
     [[nodiscard]] std::optional<std::vector<SeenPool>> list_pools(const base::Deadline& deadline);
     [[nodiscard]] std::optional<std::vector<SeenReservation>> list_reservations(const base::Deadline& deadline);
 
-    [[nodiscard]] DeclaredRanges list_ranges(const base::Deadline& deadline);
+    [[nodiscard]] DeclaredRanges list_ranges(const base::Deadline& deadline) { return read_ranges(api_, deadline); }
     [[nodiscard]] std::optional<std::vector<SeenBlock>> list_blocks(const base::Deadline& deadline);
     [[nodiscard]] std::vector<SeenPod> list_pods(const base::Deadline& deadline);
     /// "NAMESPACE/NAME" of the NetworkAttachmentDefinitions whose addresses are in pools, by rdmanet or by whereabouts.

@@ -1,7 +1,5 @@
 #include "blocks_api.hpp"
 
-#include "../pools/pool.hpp"
-
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/pools_store.hpp>
@@ -10,8 +8,6 @@
 
 namespace rdmanet::cluster {
 namespace {
-
-using ipam::StoreError;
 
 constexpr const char* kBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
 constexpr const char* kRanges = "/apis/rdmanet.cni/v1alpha1/addressranges";
@@ -25,16 +21,6 @@ std::string selector(const char* key, std::string_view relation, const std::stri
     return fmt::format("?labelSelector={}", percent_encoded(fmt::format("rdmanet.cni/{}{}{}", key, relation, value)));
 }
 
-template <class Parsed>
-std::optional<Parsed> parsed(const std::optional<kube::Object>& object, const std::string& path) {
-    if (!object) return std::nullopt;
-    try {
-        return Parsed::parse(object->content.root());
-    } catch (const json::ValueError& error) {
-        throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
-    }
-}
-
 /// One that somebody else has made by hand: its name is taken, and that is all.
 std::optional<BlockObject> block_if_any(const json::Reader& object) try {
     return BlockObject::parse(object);
@@ -42,27 +28,8 @@ std::optional<BlockObject> block_if_any(const json::Reader& object) try {
     return std::nullopt;
 }
 
-/// Of a whole pool, or of its metadata.
-PoolHead head_of(const json::Reader& object) {
-    const json::Reader metadata = object.at("metadata");
-    const auto annotations = metadata.find("annotations");
-    PoolHead pool{.name_space = metadata.at("namespace").string(),
-                  .name = metadata.at("name").string(),
-                  .mark = mark_of_pool(metadata),
-                  .version = metadata.at("resourceVersion").string(),
-                  .has_annotations = annotations.has_value()};
-    const auto spec = object.find("spec");
-    const auto allocations = spec ? spec->find("allocations") : std::nullopt;
-    if (!allocations) return pool;
-    const auto range = base::IpPrefix::parse(text_or_empty(*spec, "range"));
-    for (const auto& [key, entry] : allocations->members()) {
-        const auto address = range ? address_of_key(key, *range) : std::nullopt;
-        if (address)
-            pool.addresses.push_back(*address);
-        else
-            ++pool.unreadable;
-    }
-    return pool;
+std::string path_of(const PoolName& pool) {
+    return path_to(fmt::format("{}/namespaces/{}/ippools", kPools, pool.name_space), pool.name);
 }
 
 } // namespace
@@ -92,8 +59,7 @@ DeclaredRanges BlocksApi::list_ranges(From source, const base::Deadline& deadlin
 }
 
 std::optional<BlockObject> BlocksApi::find_block(const std::string& name, const base::Deadline& deadline) {
-    const std::string path = path_to(kBlocks, name);
-    return parsed<BlockObject>(requests_.find(path, deadline), path);
+    return requests_.find_parsed(path_to(kBlocks, name), deadline, BlockObject::parse);
 }
 
 std::vector<BlockObject> BlocksApi::recall_blocks_of(const std::string& node, const base::Deadline& deadline) {
@@ -164,11 +130,14 @@ WriteOutcome BlocksApi::remove(const std::string& name, const std::string& uid, 
     return removed;
 }
 
-std::vector<PoolHead> BlocksApi::list_pools(const std::string& space, const base::IpPrefix& subnet,
+std::vector<PoolName> BlocksApi::list_pools(const std::string& space, const base::IpPrefix& subnet,
                                             const base::Deadline& deadline) {
-    auto pools = requests_.list_if_served<PoolHead>(
+    auto pools = requests_.list_if_served<PoolName>(
         {.path = fmt::format("{}/ippools", kPools), .shape = kube::Shape::metadata}, deadline,
-        [](const json::Reader& object) { return std::optional(head_of(object)); });
+        [](const json::Reader& object) {
+            const json::Reader metadata = object.at("metadata");
+            return std::optional(PoolName{metadata.at("namespace").string(), metadata.at("name").string()});
+        });
     if (!pools) return {};
     // The name of a node's slice does not say where the name of the network ends and that of the node begins, so the
     // cluster is asked for the node.
@@ -181,7 +150,7 @@ std::vector<PoolHead> BlocksApi::list_pools(const std::string& space, const base
         (is_node ? nodes : others).insert(slice.node);
         return is_node;
     };
-    std::erase_if(*pools, [&](const PoolHead& pool) {
+    std::erase_if(*pools, [&](const PoolName& pool) {
         if (const auto its = subnet_of_pool(space, pool.name)) return !overlap(*its, subnet);
         const std::vector<NodeSlice> slices = slices_of_pool(space, pool.name);
         return std::none_of(slices.begin(), slices.end(), is_of_node);
@@ -189,19 +158,13 @@ std::vector<PoolHead> BlocksApi::list_pools(const std::string& space, const base
     return *std::move(pools);
 }
 
-std::optional<PoolHead> BlocksApi::find_pool(const std::string& name_space, const std::string& name,
-                                             const base::Deadline& deadline) {
-    const std::string path = path_to(fmt::format("{}/namespaces/{}/ippools", kPools, name_space), name);
-    const auto object = requests_.find(path, deadline);
-    if (!object) return std::nullopt;
-    try {
-        return head_of(object->content.root());
-    } catch (const json::ValueError& error) {
-        throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
-    }
+std::optional<Pool> BlocksApi::find_pool(const PoolName& name, const base::Deadline& deadline) {
+    return requests_.find_parsed(path_of(name), deadline,
+                                 [](const json::Reader& object) { return parse_pool(object, 0, std::nullopt); });
 }
 
-WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& mark, const base::Deadline& deadline) {
+WriteOutcome BlocksApi::mark_pool(const PoolName& name, const Pool& pool, const std::string& mark,
+                                  const base::Deadline& deadline) {
     constexpr const char* kPath = "/metadata/annotations/rdmanet.cni~1address-range"; // "~1" is a slash (RFC 6901)
     Changes changes;
     changes.test("/metadata/resourceVersion", quoted_json(pool.version));
@@ -211,13 +174,11 @@ WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& mark,
         changes.set(kPath, quoted_json(mark));
     else
         changes.set("/metadata/annotations", fmt::format("{{\"{}\":{}}}", kMarkOfPool, quoted_json(mark)));
-    return requests_.patch(path_to(fmt::format("{}/namespaces/{}/ippools", kPools, pool.name_space), pool.name),
-                           std::move(changes), deadline);
+    return requests_.patch(path_of(name), std::move(changes), deadline);
 }
 
 std::optional<NodeObject> BlocksApi::find_node(const std::string& name, From source, const base::Deadline& deadline) {
-    const std::string path = from(path_to(kNodes, name), source);
-    return parsed<NodeObject>(requests_.find(path, deadline), path);
+    return requests_.find_parsed(from(path_to(kNodes, name), source), deadline, NodeObject::parse);
 }
 
 } // namespace rdmanet::cluster

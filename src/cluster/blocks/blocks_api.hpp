@@ -1,6 +1,7 @@
 // The requests about AddressRanges, AddressBlocks, and the pools that a range overlaps.
 #pragma once
 
+#include "../pools/pool.hpp"
 #include "../requests.hpp"
 #include "objects.hpp"
 
@@ -17,15 +18,9 @@
 namespace rdmanet::cluster {
 
 /// One of whereabouts' pools, in any namespace.
-struct PoolHead {
+struct PoolName {
     std::string name_space;
     std::string name;
-    // Not in a list.
-    std::string mark{};
-    std::string version{};
-    bool has_annotations = false;
-    std::size_t unreadable = 0;               // records that name no address of the pool
-    std::vector<base::IpAddress> addresses{}; // of its records
 };
 
 /// Each call throws ipam::StoreError.
@@ -55,12 +50,12 @@ public:
 
     /// The pools of all namespaces whose names say that they have addresses of the subnet: those of the range's network,
     /// whole or cut into slices of nodes. None if the server does not know pools. From etcd.
-    [[nodiscard]] std::vector<PoolHead> list_pools(const std::string& space, const base::IpPrefix& subnet,
+    [[nodiscard]] std::vector<PoolName> list_pools(const std::string& space, const base::IpPrefix& subnet,
                                                    const base::Deadline& deadline);
-    [[nodiscard]] std::optional<PoolHead> find_pool(const std::string& name_space, const std::string& name,
-                                                    const base::Deadline& deadline);
+    [[nodiscard]] std::optional<Pool> find_pool(const PoolName& name, const base::Deadline& deadline);
     /// Tests that the pool is as it was read. An empty mark takes the present one away.
-    [[nodiscard]] WriteOutcome mark_pool(const PoolHead& pool, const std::string& mark, const base::Deadline& deadline);
+    [[nodiscard]] WriteOutcome mark_pool(const PoolName& name, const Pool& pool, const std::string& mark,
+                                         const base::Deadline& deadline);
 
     [[nodiscard]] std::optional<NodeObject> find_node(const std::string& name, From source,
                                                       const base::Deadline& deadline);

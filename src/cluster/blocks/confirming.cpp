@@ -1,4 +1,5 @@
 // What the cluster says of this node's blocks, and what the node does about it.
+#include "../tries.hpp"
 #include "node_blocks.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -6,7 +7,6 @@
 #include <rdmanet/ipam/block_cut.hpp>
 
 #include <algorithm>
-#include <exception>
 
 namespace rdmanet::cluster {
 namespace {
@@ -87,19 +87,13 @@ void NodeBlocks::confirm(const Deadline& first, const Deadline& deadline) {
     const std::int64_t begun = file_.now().boot;
     node_uid_ = require_this_node(first);
     follow_ranges(api_.list_ranges(From::etcd, deadline), deadline);
-    // What the cluster refuses for one block does not keep the others.
-    std::exception_ptr first_failure;
+    FirstFailure failure;
     for (const Block& block : file_.blocks()) {
         const auto range = range_of(block);
-        if (range && !is_of_this_cluster(*range)) continue;
-        try {
-            if (block.state != BlockState::going) confirm(block, begun, deadline);
-        } catch (const StoreError& error) {
-            if (error.unreachable()) throw; // the others would wait for the same server
-            if (!first_failure) first_failure = std::current_exception();
-        }
+        if (block.state == BlockState::going || (range && !is_of_this_cluster(*range))) continue;
+        failure.attempt([&] { confirm(block, begun, deadline); });
     }
-    if (first_failure) std::rethrow_exception(first_failure);
+    failure.rethrow();
 }
 
 void NodeBlocks::follow_ranges(const DeclaredRanges& ranges, const Deadline& deadline) {
@@ -117,16 +111,7 @@ void NodeBlocks::follow_ranges(const DeclaredRanges& ranges, const Deadline& dea
             for (const AddressRange& declared : ranges.declared) {
                 if (declared.space != lease.space || !declared.subnet.contains(lease.address.address())) continue;
                 if (find_usable(ranges, declared.uid) == nullptr) continue;
-                if (rows.find_range(declared.uid) == nullptr)
-                    rows.put_range({.uid = declared.uid,
-                                    .name = declared.name,
-                                    .space = declared.space,
-                                    .subnet = declared.subnet,
-                                    .block_size = declared.block_size,
-                                    .requestable = declared.requestable,
-                                    .gone_after = declared.gone_after,
-                                    .kubeconfig = options_.kubeconfig,
-                                    .node_name = options_.node_name});
+                if (rows.find_range(declared.uid) == nullptr) rows.put_range(range_of(declared));
                 const ipam::BlockCut cut(declared.subnet, declared.block_size, declared.requestable);
                 const base::IpPrefix prefix = cut.block_of(lease.address.address());
                 if (!rows.find(lease.space, prefix))
@@ -161,18 +146,16 @@ void NodeBlocks::confirm(Block block, std::int64_t begun, const Deadline& deadli
 void NodeBlocks::write_anew(Block block, const BlockObject& object, std::int64_t begun, const Deadline& deadline) {
     const auto range = range_of(block);
     BlockObject own = object;
-    own.node = {
-        .name = options_.node_name, .uid = node_uid_, .machine_id = options_.machine_id, .boot_id = options_.boot_id};
+    own.node = self();
     own.gone.reset();
     own.in_use = block.leases;
     own.in_use_at = time_text();
     const WriteOutcome written = api_.write(own, object.version, deadline);
-    if (written.done == WriteOutcome::Done::unknown) not_known("change", block, written);
-    if (written.done != WriteOutcome::Done::yes) return;
+    if (!is_done("change", block, written)) return;
     // A closed one may be that of a late request: whoever has deleted the range need not have seen it.
     const bool may_open = range && object.range_uid == range->uid &&
                           (block.state == BlockState::open || is_still_declared(*range, deadline));
-    if (may_open) return open(std::move(block), written, begun, deadline);
+    if (may_open) return (void)open(std::move(block), written, begun, deadline);
     block.version = written.version; // nothing is given from it
     block.uid = object.uid;
     put(block, deadline);
@@ -186,14 +169,11 @@ void NodeBlocks::make_again(Block block, std::int64_t begun, const Deadline& dea
     if (!range || range->is_gone) return lose(std::move(block), {}, deadline);
     // Marks may have gone with the object, and a file that was made again from the journal has marked none.
     if (fenced_.insert(range->uid).second) fence(*range, deadline);
-    const ipam::Interval its{block.prefix.network().value(), block.prefix.last().value()};
-    for (const ipam::Interval& held : held_by_others(*range, deadline))
-        if (held.first <= its.last && its.first <= held.last) return lose(std::move(block), {}, deadline);
+    if (touches(block.prefix, held_by_others(*range, deadline))) return lose(std::move(block), {}, deadline);
     if (block.state == BlockState::open) block.state = BlockState::closed;
     put(block, deadline);
     const WriteOutcome made = api_.create(object_of(block, *range), deadline);
-    if (made.done == WriteOutcome::Done::unknown) not_known("creation", block, made);
-    if (made.done == WriteOutcome::Done::no) {
+    if (!is_done("creation", block, made)) {
         const auto object = api_.find_block(object_name(block.space, block.prefix), deadline);
         if (!object) return; // it came and went: the next call looks again
         if (is_ours(*object)) return write_anew(std::move(block), *object, begun, deadline);
@@ -202,8 +182,7 @@ void NodeBlocks::make_again(Block block, std::int64_t begun, const Deadline& dea
     warn(fmt::format("AddressBlock {} of this node was gone, and is created again: find out who deletes it and its "
                      "finalizer",
                      object_name(block.space, block.prefix)));
-    if (!is_still_declared(*range, deadline)) return;
-    open(std::move(block), made, begun, deadline);
+    if (is_still_declared(*range, deadline)) (void)open(std::move(block), made, begun, deadline);
 }
 
 /// Nothing more is given from it. What pods have of it stays leased; without them the node forgets it.

@@ -1,7 +1,7 @@
 // How a node gets a new block of a range.
 #include "node_blocks.hpp"
 
-#include "../tried.hpp"
+#include "../tries.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
@@ -58,13 +58,6 @@ private:
     Uint128 count_ = 0;
 };
 
-bool touches(const IpPrefix& block, const std::vector<Interval>& intervals) {
-    const Interval its{block.network().value(), block.last().value()};
-    return std::any_of(intervals.begin(), intervals.end(), [&](const Interval& interval) {
-        return interval.first <= its.last && its.first <= interval.last;
-    });
-}
-
 bool has_equal_content(const ipam::BlockRange& a, const ipam::BlockRange& b) {
     return a.space == b.space && a.subnet == b.subnet && a.block_size == b.block_size &&
            a.requestable == b.requestable && a.kubeconfig == b.kubeconfig;
@@ -96,7 +89,7 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
     const Place place = wanted_place(claim);
     for (BlockRange& known : file_.ranges())
         if (!known.is_gone && is_of_this_cluster(known) && known.space == place.space &&
-            known.subnet.contains(place.subnet.network()) && known.subnet.contains(place.subnet.last()))
+            covers(known.subnet, place.subnet))
             return std::move(known);
     const AddressRange* const cover = find_cover(recall_ranges(deadline), place);
     if (cover == nullptr)
@@ -106,15 +99,7 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
                          fmt::format("lease store: somebody has deleted AddressRange {}, and its finalizers keep it: "
                                      "wait until it is gone, then apply it again or use another range",
                                      cover->name));
-    BlockRange range{.uid = cover->uid,
-                     .name = cover->name,
-                     .space = cover->space,
-                     .subnet = cover->subnet,
-                     .block_size = cover->block_size,
-                     .requestable = cover->requestable,
-                     .gone_after = cover->gone_after,
-                     .kubeconfig = options_.kubeconfig,
-                     .node_name = options_.node_name};
+    BlockRange range = range_of(*cover);
     file_.change(deadline, [&](Rows& rows) { rows.put_range(range); });
     return range;
 }
@@ -141,31 +126,28 @@ NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, bool was_full, 
 /// a node that starts to use a pool looks for ranges after the pool was made: so one of both sees the other.
 void NodeBlocks::fence(BlockRange& range, const Deadline& deadline) {
     range.held_by.clear();
-    for (const PoolHead& listed : api_.list_pools(range.space, range.subnet, deadline)) {
+    for (const PoolName& name : api_.list_pools(range.space, range.subnet, deadline)) {
+        const std::string text = fmt::format("{}/{}", name.name_space, name.name);
         bool is_marked = false;
         for (int attempt = 0; attempt < kMostMarkings && !is_marked; ++attempt) {
-            const auto pool = api_.find_pool(listed.name_space, listed.name, deadline);
+            const auto pool = api_.find_pool(name, deadline);
             if (!pool) {
                 is_marked = true; // it is gone
                 break;
             }
-            if (pool->unreadable != 0)
+            if (!pool->unreadable.empty())
                 throw StoreError(
                     StoreError::Kind::permanent,
-                    fmt::format("IPPool {}/{} has {} that cannot be read as an address of its range, which "
-                                "AddressRange {} covers: remove those whose pods are gone, and delete the "
-                                "pods of the others",
-                                pool->name_space, pool->name, base::counted(pool->unreadable, "record", "records"),
-                                range.name));
-            is_marked =
-                pool->mark == range.uid || api_.mark_pool(*pool, range.uid, deadline).done == WriteOutcome::Done::yes;
-            if (is_marked && !pool->addresses.empty())
-                range.held_by.push_back(fmt::format("{}/{}", pool->name_space, pool->name));
+                    fmt::format("IPPool {} has {} that cannot be read as an address of its range, which AddressRange "
+                                "{} covers: remove those whose pods are gone, and delete the pods of the others",
+                                text, base::counted(pool->unreadable.size(), "record", "records"), range.name));
+            is_marked = pool->mark == range.uid ||
+                        api_.mark_pool(name, *pool, range.uid, deadline).done == WriteOutcome::Done::yes;
+            if (is_marked && !pool->records.empty()) range.held_by.push_back(text);
         }
         if (!is_marked)
-            throw StoreError(
-                StoreError::Kind::temporary,
-                fmt::format("lease store: other nodes change IPPool {}/{}: try again", listed.name_space, listed.name));
+            throw StoreError(StoreError::Kind::temporary,
+                             fmt::format("lease store: other nodes change IPPool {}: try again", text));
     }
     // Blocks of ranges that don't overlap this one are not asked for: there may be many.
     std::vector<std::string> but_of = {range.uid};
@@ -187,10 +169,10 @@ std::vector<Interval> NodeBlocks::held_by_others(const BlockRange& range, const 
             continue;
         }
         const auto slash = holder.find('/');
-        const auto pool = api_.find_pool(holder.substr(0, slash), holder.substr(slash + 1), deadline);
+        const auto pool = api_.find_pool({holder.substr(0, slash), holder.substr(slash + 1)}, deadline);
         if (!pool) continue;
-        for (const IpAddress& address : pool->addresses)
-            if (range.subnet.contains(address)) held.push_back({address.value(), address.value()});
+        for (const PoolRecord& record : pool->records)
+            if (range.subnet.contains(record.address)) held.push_back({record.address.value(), record.address.value()});
     }
     return ipam::merged(std::move(held));
 }
@@ -208,12 +190,10 @@ bool NodeBlocks::adopt_former(const BlockRange& range, const Deadline& deadline)
             const auto object = api_.find_block(object_name(block.space, block.prefix), deadline);
             if (!object || !is_ours(*object)) continue;
             const WriteOutcome written = api_.write(object_of(block, range), object->version, deadline);
-            if (written.done == WriteOutcome::Done::unknown) not_known("change", block, written);
-            if (written.done != WriteOutcome::Done::yes || !is_still_declared(range, deadline)) continue;
+            if (!is_done("change", block, written) || !is_still_declared(range, deadline)) continue;
             block.range_uid = range.uid;
             block.state = BlockState::closed;
-            open(std::move(block), written, begun, deadline);
-            has_adopted = true;
+            if (open(std::move(block), written, begun, deadline)) has_adopted = true;
         }
         file_.change(deadline, [&](Rows& rows) { rows.forget_range(former.uid); });
     }
@@ -297,15 +277,12 @@ NodeBlocks::Cut NodeBlocks::cut(const BlockRange& range, const IpPrefix& prefix,
     }
     if (made.done == WriteOutcome::Done::unknown) {
         const auto object = api_.find_block(object_name(block.space, block.prefix), deadline);
-        if (!object) not_known("creation", block, made); // it may still come
-        if (is_ours(*object)) {
+        if (object && is_ours(*object))
             made = api_.write(object_of(block, range), object->version, deadline);
-            if (made.done == WriteOutcome::Done::unknown) not_known("creation", block, made);
-        } else {
+        else if (object) // otherwise it may still come
             made.done = WriteOutcome::Done::no;
-        }
     }
-    if (made.done == WriteOutcome::Done::no) {
+    if (!is_done("creation", block, made)) {
         forget(block, deadline);
         return Cut::taken;
     }
@@ -324,12 +301,7 @@ NodeBlocks::Cut NodeBlocks::cut(const BlockRange& range, const IpPrefix& prefix,
                                      "it: try again",
                                      range.name));
     }
-    open(block, made, begun, deadline);
-    const std::vector<Block> now = file_.blocks();
-    const bool is_open = std::any_of(now.begin(), now.end(), [&](const Block& one) {
-        return one.space == block.space && one.prefix == block.prefix && one.state == BlockState::open;
-    });
-    return is_open ? Cut::done : Cut::taken;
+    return open(std::move(block), made, begun, deadline) ? Cut::done : Cut::taken;
 }
 
 NodeBlocks::Search NodeBlocks::claim_wanted(const BlockRange& range, const IpAddress& wanted,
@@ -341,17 +313,14 @@ NodeBlocks::Search NodeBlocks::claim_wanted(const BlockRange& range, const IpAdd
                         "address of another block, or delete those pods",
                         wanted, prefix));
     const std::string name = object_name(range.space, prefix);
-    const auto is_wanted = [&](const Block& row) { return row.space == range.space && row.prefix == prefix; };
-    for (const Block& known : file_.blocks()) {
-        if (!is_wanted(known)) continue;
+    if (const auto known = find_row(range.space, prefix)) {
         know_this_node(deadline);
-        if (known.state == BlockState::going)
-            give_back(known, deadline);
+        if (known->state == BlockState::going)
+            give_back(*known, deadline);
         else
-            confirm(known, file_.now().boot, deadline); // a call before may have got no answer
-        const std::vector<Block> rows = file_.blocks();
-        const auto row = std::find_if(rows.begin(), rows.end(), is_wanted);
-        if (row == rows.end()) continue;
+            confirm(*known, file_.now().boot, deadline); // a call before may have got no answer
+    }
+    if (const auto row = find_row(range.space, prefix)) {
         if (row->state == BlockState::open) return {.found = true};
         throw ipam::RequestedAddressTaken(
             fmt::format("requested address {} is in block {} of this node, from which nothing is given now: run "

@@ -1,18 +1,17 @@
 // How blocks go back to the cluster.
+#include "../tries.hpp"
 #include "node_blocks.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <chrono>
-#include <exception>
 
 namespace rdmanet::cluster {
 namespace {
 
 using ipam::Block;
 using ipam::BlockState;
-using ipam::StoreError;
 
 constexpr std::size_t kMostBlocksNamed = 5;
 /// After how long a request of unknown outcome is looked at again: by then no server works on it any more.
@@ -21,23 +20,16 @@ constexpr std::chrono::seconds kSettled{60};
 } // namespace
 
 void NodeBlocks::settle(const Deadline& deadline) {
-    // What the cluster refuses for one block does not keep the others.
-    std::exception_ptr first_failure;
+    FirstFailure failure;
     for (const Block& block : file_.blocks()) {
         const auto range = range_of(block);
         if (!range || !is_of_this_cluster(*range)) continue;
         const std::int64_t waited = file_.now().boot - block.since;
         const bool is_abandoned =
             block.state == BlockState::closed && block.leases == 0 && (waited < 0 || waited >= kSettled.count());
-        if (block.state != BlockState::going && !is_abandoned) continue;
-        try {
-            give_back(block, deadline);
-        } catch (const StoreError& error) {
-            if (error.temporary()) throw; // the others would wait for the same server
-            if (!first_failure) first_failure = std::current_exception();
-        }
+        if (block.state == BlockState::going || is_abandoned) failure.attempt([&] { give_back(block, deadline); });
     }
-    if (first_failure) std::rethrow_exception(first_failure);
+    failure.rethrow();
 }
 
 void NodeBlocks::give_back(const Block& going, const Deadline& deadline) {
@@ -53,20 +45,15 @@ void NodeBlocks::give_back(const Block& going, const Deadline& deadline) {
             version = found->version;
         }
         const WriteOutcome removed = api_.remove(name, uid, version, deadline);
-        if (removed.done == WriteOutcome::Done::unknown) not_known("removal", going, removed);
-        if (removed.done == WriteOutcome::Done::yes) return forget(going, deadline);
+        if (is_done("removal", going, removed)) return forget(going, deadline);
     }
 }
 
 void NodeBlocks::look_for_unknown(const Deadline& deadline) {
     know_this_node(deadline);
-    const std::vector<Block> known = file_.blocks();
     std::vector<std::string> left_alone;
     for (const BlockObject& listed : api_.recall_blocks_of(options_.node_name, deadline)) {
-        const bool is_known = std::any_of(known.begin(), known.end(), [&](const Block& block) {
-            return block.space == listed.space && block.prefix == listed.block;
-        });
-        if (is_known || !is_ours(listed)) continue;
+        if (find_row(listed.space, listed.block) || !is_ours(listed)) continue;
         const auto object = api_.find_block(listed.name, deadline); // the list may be out of date
         if (!object || !is_ours(*object)) continue;
         std::string why = options_.find_use ? options_.find_use(object->block, {}) : std::string();
@@ -77,10 +64,7 @@ void NodeBlocks::look_for_unknown(const Deadline& deadline) {
         }
         left_alone.push_back(fmt::format("{} ({})", object->name, why));
         BlockObject own = *object; // so that reconcile does not take it for one of a node that is gone
-        own.node = {.name = options_.node_name,
-                    .uid = node_uid_,
-                    .machine_id = options_.machine_id,
-                    .boot_id = options_.boot_id};
+        own.node = self();
         own.gone.reset();
         if (!(own.node == object->node) || object->gone) (void)api_.write(own, object->version, deadline);
     }

@@ -21,8 +21,9 @@ namespace rdmanet::cluster {
 
 class NodeBlocks {
 public:
-    NodeBlocks(BlocksApi& api, ipam::BlockFile& file, const BlocksStore::Options& options)
-        : api_(api), file_(file), options_(options) {}
+    /// Throws ipam::StoreError if the server cannot be asked.
+    NodeBlocks(ipam::BlockFile& file, const BlocksStore::Options& options)
+        : api_(options.api()), file_(file), options_(options) {}
 
     /// What became of a search for a block with an address that the claim can use.
     struct Search {
@@ -78,17 +79,23 @@ private:
     void give_back(const Block& going, const Deadline& deadline);
 
     [[nodiscard]] bool is_of_this_cluster(const BlockRange& range) const;
+    [[nodiscard]] NodeMark self() const;
+    [[nodiscard]] BlockRange range_of(const AddressRange& declared) const;
     [[nodiscard]] std::optional<BlockRange> range_of(const Block& block);
+    [[nodiscard]] std::optional<Block> find_row(const std::string& space, const base::IpPrefix& prefix);
     [[nodiscard]] BlockObject object_of(const Block& block, const BlockRange& range) const;
     [[nodiscard]] bool is_ours(const BlockObject& object) const;
-    void put(const Block& block, const Deadline& deadline);
+    bool put(const Block& block, const Deadline& deadline);
     void forget(const Block& block, const Deadline& deadline);
-    void open(Block block, const WriteOutcome& written, std::int64_t confirmed, const Deadline& deadline);
+    /// Whether it is open now.
+    [[nodiscard]] bool open(Block block, const WriteOutcome& written, std::int64_t confirmed, const Deadline& deadline);
     [[nodiscard]] static std::string time_text();
-    [[noreturn]] static void not_known(std::string_view what, const Block& block, const WriteOutcome& written);
+    /// Throws if that is not known.
+    [[nodiscard]] static bool is_done(std::string_view what, const Block& block, const WriteOutcome& written);
+    [[nodiscard]] static bool touches(const base::IpPrefix& block, const std::vector<ipam::Interval>& intervals);
     void warn(const std::string& text) const;
 
-    BlocksApi& api_;
+    BlocksApi api_;
     ipam::BlockFile& file_;
     const BlocksStore::Options& options_;
     std::string node_uid_; // once it is known in this call

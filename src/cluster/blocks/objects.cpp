@@ -1,5 +1,7 @@
 #include "objects.hpp"
 
+#include "../pools/pool.hpp"
+
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
@@ -39,11 +41,6 @@ IpPrefix prefix_in(const json::Reader& at) {
     return *prefix;
 }
 
-std::string text_in(const json::Reader& object, std::string_view key) {
-    const auto member = object.find(key);
-    return member ? member->string() : std::string();
-}
-
 /// "1h30m", as Kubernetes writes durations.
 std::chrono::seconds duration_in(const json::Reader& at) {
     const std::string text = at.string();
@@ -74,14 +71,8 @@ std::optional<IpPrefix> requestable_in(const json::Reader& spec, const IpPrefix&
     const auto member = spec.find("requestable");
     if (!member) return std::nullopt;
     const IpPrefix part = prefix_in(*member);
-    if (!range.contains(part.address()) || !range.contains(part.last()))
-        throw member->unexpected("a part of the range");
+    if (!covers(range, part)) throw member->unexpected("a part of the range");
     return part;
-}
-
-/// Seconds as "3600s".
-std::string duration_text(std::chrono::seconds duration) {
-    return fmt::format("{}s", duration.count());
 }
 
 std::optional<std::uint64_t> count_in(const json::Reader& object, std::string_view key) {
@@ -91,7 +82,7 @@ std::optional<std::uint64_t> count_in(const json::Reader& object, std::string_vi
 
 std::optional<GoneMark> gone_in(const json::Reader& metadata) {
     const auto annotations = metadata.find("annotations");
-    const std::string text = annotations ? text_in(*annotations, kGone) : std::string();
+    const std::string text = annotations ? text_or_empty(*annotations, kGone) : std::string();
     const auto space = text.find(' ');
     if (space == std::string::npos) return std::nullopt;
     const auto since = base::parse_integer<std::int64_t>(text.substr(0, space));
@@ -125,6 +116,13 @@ std::string label_value(const std::string& text) {
     return fits ? text : fmt::format("h-{:016x}", base::hash64(text));
 }
 
+bool is_same_machine(const NodeMark& maker, const NodeMark& node) {
+    const bool has_same_id = maker.machine_id == node.machine_id;
+    const bool is_id_unknown = maker.machine_id.empty() || node.machine_id.empty();
+    if (maker.uid == node.uid && !node.uid.empty()) return has_same_id || is_id_unknown;
+    return maker.name == node.name && has_same_id && !is_id_unknown;
+}
+
 std::variant<AddressRange, IgnoredRange> parse_range(const json::Reader& object) {
     std::string name;
     try {
@@ -140,7 +138,7 @@ std::variant<AddressRange, IgnoredRange> parse_range(const json::Reader& object)
             throw spec.at("range").unexpected("a range that can be cut into blocks");
         AddressRange range{.name = name,
                            .uid = metadata.at("uid").string(),
-                           .space = text_in(spec, "networkName"),
+                           .space = text_or_empty(spec, "networkName"),
                            .subnet = subnet,
                            .block_size = block_size_in(spec),
                            .requestable = requestable_in(spec, subnet),
@@ -174,7 +172,9 @@ std::string BlockObject::spec_text() const {
     spec.member("size", std::int64_t{1} << std::min(bits, 62U));
     spec.key("node").begin_object().member("name", node.name).member("uid", node.uid).end_object();
     spec.member("machineID", node.machine_id).member("bootID", node.boot_id);
-    spec.member("goneAfter", duration_text(gone_after)).member("inUse", in_use).member("inUseAt", in_use_at);
+    spec.member("goneAfter", fmt::format("{}s", gone_after.count()))
+        .member("inUse", in_use)
+        .member("inUseAt", in_use_at);
     return spec.end_object().to_text();
 }
 
@@ -204,15 +204,15 @@ BlockObject BlockObject::parse(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
     const json::Reader spec = object.at("spec");
     const json::Reader node = spec.at("node");
-    BlockObject block{.space = text_in(spec, spec.find("space") ? "space" : "networkName"),
+    BlockObject block{.space = text_or_empty(spec, spec.find("space") ? "space" : "networkName"),
                       .range = prefix_in(spec.at("range")),
-                      .range_uid = text_in(spec, "rangeUID"),
+                      .range_uid = text_or_empty(spec, "rangeUID"),
                       .block = prefix_in(spec.at("block")),
                       .node = {.name = node.at("name").string(),
                                .uid = node.at("uid").string(),
-                               .machine_id = text_in(spec, "machineID"),
+                               .machine_id = text_or_empty(spec, "machineID"),
                                .boot_id = spec.at("bootID").string()},
-                      .in_use_at = text_in(spec, "inUseAt"),
+                      .in_use_at = text_or_empty(spec, "inUseAt"),
                       .gone = gone_in(metadata),
                       .name = metadata.at("name").string(),
                       .version = metadata.at("resourceVersion").string(),
@@ -224,16 +224,18 @@ BlockObject BlockObject::parse(const json::Reader& object) {
 
 NodeObject NodeObject::parse(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
-    NodeObject node{.name = metadata.at("name").string(), .uid = metadata.at("uid").string()};
+    NodeObject node;
+    node.name = metadata.at("name").string();
+    node.uid = metadata.at("uid").string();
     if (const auto spec = object.find("spec"))
         if (const auto taints = spec->find("taints"))
             for (const json::Reader& taint : taints->elements())
-                if (text_in(taint, "key") == kOutOfService) node.is_out_of_service = true;
+                if (text_or_empty(taint, "key") == kOutOfService) node.is_out_of_service = true;
     const auto status = object.find("status");
     const auto info = status ? status->find("nodeInfo") : std::nullopt;
     if (!info) return node;
-    node.machine_id = text_in(*info, "machineID");
-    node.boot_id = text_in(*info, "bootID");
+    node.machine_id = text_or_empty(*info, "machineID");
+    node.boot_id = text_or_empty(*info, "bootID");
     return node;
 }
 

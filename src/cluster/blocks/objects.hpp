@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/json/reader.hpp>
 
@@ -33,26 +34,12 @@ inline constexpr const char* kFinalizer = "rdmanet.cni/in-use";
 /// Outside of its requestable part.
 [[nodiscard]] base::Uint128 count_of_blocks(const AddressRange& range);
 
-/// A node, as a block or a reservation names it. A name alone never counts: names are given again.
-struct NodeMark {
-    std::string name;
-    std::string uid;        // of the Node object
-    std::string machine_id; // /etc/machine-id
-    std::string boot_id;
-
-    friend bool operator==(const NodeMark&, const NodeMark&) = default;
-};
+using NodeMark = ThisNode;
 
 /// Whether what `maker` says of itself is this node, whichever Node object it has by now. A Node object belongs to a
 /// name: kubelet takes it over on a machine that was installed anew, and on another one of that name (kubelet,
 /// tryRegisterWithAPIServer()). Both have another machine id then, and the pods of the other one may live.
-template <class Maker, class Node>
-[[nodiscard]] bool is_same_machine(const Maker& maker, const Node& node) {
-    const bool has_same_id = maker.machine_id == node.machine_id;
-    const bool is_id_unknown = maker.machine_id.empty() || node.machine_id.empty();
-    if (maker.uid == node.uid && !node.uid.empty()) return has_same_id || is_id_unknown;
-    return maker.name == node.name && has_same_id && !is_id_unknown;
-}
+[[nodiscard]] bool is_same_machine(const NodeMark& maker, const NodeMark& node);
 
 /// What reconcile has written into a block: since when, by the server's clock, its node is known to be gone, and why.
 struct GoneMark {
@@ -87,11 +74,7 @@ struct BlockObject {
 };
 
 /// A Node object, as far as it says which machine it is.
-struct NodeObject {
-    std::string name;
-    std::string uid;
-    std::string machine_id;
-    std::string boot_id;
+struct NodeObject : NodeMark {
     bool is_out_of_service = false; // the taint node.kubernetes.io/out-of-service: its machine is off
 
     [[nodiscard]] static NodeObject parse(const json::Reader& object);

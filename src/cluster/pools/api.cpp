@@ -205,15 +205,7 @@ Written WhereaboutsApi::hand_over(const Place& place, const PoolRecord& record, 
 }
 
 std::optional<Reservation> WhereaboutsApi::find_reservation(const std::string& name, const base::Deadline& deadline) {
-    const auto object = requests_.find(path_of(Kind::reservation, name), deadline);
-    if (!object) return std::nullopt;
-    try {
-        return parse_reservation(object->content.root());
-    } catch (const json::ValueError& error) {
-        throw ipam::StoreError(
-            ipam::StoreError::Kind::permanent,
-            fmt::format("lease store: OverlappingRangeIPReservation {}/{}: {}", name_space_, name, error.what()));
-    }
+    return requests_.find_parsed(path_of(Kind::reservation, name), deadline, parse_reservation);
 }
 
 std::vector<std::pair<std::string, Reservation>> WhereaboutsApi::recall_reservations(const std::string& node_label,

@@ -25,10 +25,10 @@ std::string CheckedPools::find(const Place& place) const {
     return directory_.empty() ? "" : memory_of(place).find().value_or("");
 }
 
-void CheckedPools::note(const Place& place, const std::string& uid) const try {
+void CheckedPools::note(const base::BootMemory& memory, const std::string& answer) const try {
     if (directory_.empty()) return;
     base::make_directories(directory_);
-    memory_of(place).note(uid);
+    memory.note(answer);
 } catch (const base::Error&) { // then the next claim asks again
 }
 
@@ -42,13 +42,6 @@ base::BootMemory CheckedPools::memory_of_interfaces() const {
 
 bool CheckedPools::has_interfaces() const {
     return !directory_.empty() && memory_of_interfaces().find().has_value();
-}
-
-void CheckedPools::note_interfaces() const try {
-    if (directory_.empty()) return;
-    base::make_directories(directory_);
-    memory_of_interfaces().note("kept");
-} catch (const base::Error&) { // then the next claim asks again
 }
 
 bool knows_pool(const Place& place, const std::string& state_directory, const std::string& boot_id,
@@ -90,12 +83,7 @@ bool PoolCheck::may_use(const Place& place, const Pool& pool, const base::Deadli
         checked_.note(place, pool.uid);
         return true;
     }
-    const PoolHead as_read{.name_space = name_space_,
-                           .name = pool_name(place),
-                           .mark = pool.mark,
-                           .version = pool.version,
-                           .has_annotations = pool.has_annotations};
-    (void)api_.mark_pool(as_read, {}, deadline);
+    (void)api_.mark_pool({.name_space = name_space_, .name = pool_name(place)}, pool, {}, deadline);
     return false;
 }
 

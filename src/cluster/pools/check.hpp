@@ -23,13 +23,14 @@ public:
 
     /// The UID of the pool of that place that was checked; empty: none was.
     [[nodiscard]] std::string find(const Place& place) const;
-    void note(const Place& place, const std::string& uid) const;
+    void note(const Place& place, const std::string& uid) const { note(memory_of(place), uid); }
     void forget(const Place& place) const;
     /// That the server keeps the interface of a record.
     [[nodiscard]] bool has_interfaces() const;
-    void note_interfaces() const;
+    void note_interfaces() const { note(memory_of_interfaces(), "kept"); }
 
 private:
+    void note(const base::BootMemory& memory, const std::string& answer) const;
     [[nodiscard]] base::BootMemory memory_of(const Place& place) const;
     [[nodiscard]] base::BootMemory memory_of_interfaces() const;
 

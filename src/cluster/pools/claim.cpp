@@ -1,11 +1,10 @@
 #include "claim.hpp"
 
-#include "../tried.hpp"
-#include "pace.hpp"
-#include "search.hpp"
+#include "../tries.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -24,7 +23,7 @@ constexpr std::size_t kRefusePercent = 90;
 
 } // namespace
 
-WhereaboutsClaim::WhereaboutsClaim(ClaimParts parts, const ipam::Owner& owner, const ipam::Claim& claim,
+WhereaboutsClaim::WhereaboutsClaim(PoolsParts& parts, const ipam::Owner& owner, const ipam::Claim& claim,
                                    std::size_t slot, std::set<IpAddress> avoided)
     : parts_(parts), owner_(owner), claim_(claim), slot_(slot), place_(place_of(claim)), avoided_(std::move(avoided)) {}
 
@@ -55,21 +54,46 @@ WhereaboutsClaim::Taken WhereaboutsClaim::take(const base::Deadline& deadline) {
                                  parts_.options.name_space, pool_name(place_), tried()));
 }
 
+ipam::Regained WhereaboutsClaim::regain(const Lease& lease, const base::Deadline& deadline) {
+    constexpr const char* kTakeAnother = "delete the pod, so that it gets another address";
+    is_in_use_ = true;
+    ipam::Regained regained{.lease = lease};
+    try {
+        const Taken taken = take(deadline);
+        if (const auto* by_other = std::get_if<ipam::Taken>(&taken)) {
+            const ipam::Owner& owner = by_other->holder.owner;
+            regained.refused = fmt::format("pod {}, container {} has it by now: {}",
+                                           base::quoted(base::scoped_name(owner.pod_namespace, owner.pod_name)),
+                                           base::quoted(owner.key.container_id), kTakeAnother);
+            return regained;
+        }
+    } catch (const RangeMoved& covered) { // blocks may have given the address
+        regained.refused = fmt::format("{}: {}", covered.what(), kTakeAnother);
+        return regained;
+    }
+    if (is_fresh_) regained.made.push_back(fmt::format("its record in IPPool {}", pool_name(place_)));
+    if (is_reserved_)
+        regained.made.push_back(
+            fmt::format("OverlappingRangeIPReservation {}", reservation_name(place_.space, lease.address.address())));
+    return regained;
+}
+
 std::string WhereaboutsClaim::tried() const {
     return tried_at(parts_.server.server(), watch_, parts_.api.last_unknown());
 }
 
 /// nullopt: try again, with the pool as it is by then.
 std::optional<WhereaboutsClaim::Taken> WhereaboutsClaim::try_to_take(const Pool& pool, const base::Deadline& deadline) {
-    const auto own = std::find_if(pool.records.begin(), pool.records.end(),
-                                  [&](const PoolRecord& record) { return is_own(record, owner_.key); });
+    const auto own = std::find_if(pool.records.begin(), pool.records.end(), [&](const PoolRecord& record) {
+        return is_own(record, owner_.key) && (!is_in_use_ || record.address == *claim_.wanted);
+    });
     if (own != pool.records.end()) return secured(pool, own->address, deadline);
     was_marked_ = !parts_.check.may_use(place_, pool, deadline);
     if (was_marked_) { // the mark is gone by now
         ++lost_races_;
         return std::nullopt;
     }
-    check_size(pool);
+    if (!is_in_use_) check_size(pool);
     auto chosen = choose(pool, deadline);
     if (auto* taken = std::get_if<ipam::Taken>(&chosen)) return std::move(*taken);
     if (auto* none = std::get_if<ipam::Exhausted>(&chosen)) return std::move(*none);
@@ -83,8 +107,9 @@ std::optional<WhereaboutsClaim::Taken> WhereaboutsClaim::try_to_take(const Pool&
 
 std::optional<WhereaboutsClaim::Taken> WhereaboutsClaim::secured(const Pool& pool, const IpAddress& address,
                                                                  const base::Deadline& deadline) {
-    const auto its = secure(pool, address, deadline);
-    return its ? std::optional<Taken>(lease_of(*its)) : std::nullopt;
+    if (const auto its = secure(pool, address, deadline)) return lease_of(*its);
+    if (is_in_use_ && avoided_.contains(address)) return taken_in_another_range(address, deadline);
+    return std::nullopt;
 }
 
 std::variant<IpAddress, ipam::Taken, ipam::Exhausted> WhereaboutsClaim::choose(const Pool& pool,
@@ -111,7 +136,7 @@ bool WhereaboutsClaim::record(const Pool& pool, const IpAddress& address, const 
                          fmt::format("lease store: {} is too far into range {} for whereabouts' records: use a range "
                                      "of /65 or smaller",
                                      address, pool.range));
-    if (parts_.options.before_claim) parts_.options.before_claim(lease_of(address));
+    parts_.note_claim(lease_of(address));
     is_fresh_ = true;
     const Written written = parts_.api.take(place_, pool, *key, owner_, deadline);
     parts_.pools.end_turn(); // the reservation needs none
@@ -122,32 +147,38 @@ bool WhereaboutsClaim::record(const Pool& pool, const IpAddress& address, const 
     return written == Written::yes;
 }
 
-/// The reservation of the address that the pool gives us. Without it the address belongs to another range's pod, and
-/// the record gets another one. Returns the address that this owner has; nullopt: the record went, or is to be looked
-/// for.
+/// The reservation of the address that the pool gives us: an older record has one, as a rule. Without it the address
+/// belongs to another range's pod, and the record gets another one. Returns the address that this owner has; nullopt:
+/// the record went, or is to be looked for.
 std::optional<IpAddress> WhereaboutsClaim::secure(const Pool& pool, IpAddress address, const base::Deadline& deadline) {
     if (!has_reservations(place_)) return address;
     std::string name;
+    bool is_absent = is_fresh_;
     for (int attempt = 0; attempt < kMostTries && !deadline.passed(); ++attempt) {
         pause_before(attempt, deadline);
         name = reservation_name(place_.space, address);
-        const Written written = parts_.api.reserve(place_, address, owner_, deadline);
-        if (written == Written::yes) return address;
-        if (written == Written::unknown) parts_.unsettled.push_back(lease_of(address));
-        if (written == Written::no && is_fresh_ && !claim_.wanted && !std::exchange(has_moved_, true)) {
-            if (const auto next = choose_unreserved(pool, address, deadline)) {
-                if (!move_record(pool, address, *next, deadline)) return std::nullopt;
-                address = *next;
-                continue;
+        if (is_absent) {
+            if (!is_fresh_) parts_.note_claim(lease_of(address));
+            const Written written = parts_.api.reserve(place_, address, owner_, deadline);
+            if (written != Written::no) is_reserved_ = true;
+            if (written == Written::yes) return address;
+            if (written == Written::unknown) parts_.unsettled.push_back(lease_of(address));
+            if (written == Written::no && is_fresh_ && !claim_.wanted && !std::exchange(has_moved_, true)) {
+                if (const auto next = choose_unreserved(pool, address, deadline)) {
+                    if (!move_record(pool, address, *next, deadline)) return std::nullopt;
+                    address = *next;
+                    continue;
+                }
             }
         }
         const auto reservation = parts_.api.find_reservation(name, deadline);
-        if (!reservation) continue;
+        is_absent = !reservation;
+        if (is_absent) continue;
         // One without a container is whereabouts'. It is ours only if whereabouts made our record in the pool, too.
         const bool may_be_nameless = !is_fresh_ && !parts_.options.has_open_claim;
         if (is_of(*reservation, owner_) && (reservation->container_id || may_be_nameless)) return address;
         avoided_.insert(address);
-        parts_.returns.give_back_record(place_, owner_.key, deadline);
+        if (is_fresh_ || !is_in_use_) parts_.returns.give_back_record(place_, owner_.key, deadline);
         return std::nullopt;
     }
     const std::string what = fmt::format("OverlappingRangeIPReservation {}/{}", parts_.options.name_space, name);

@@ -21,29 +21,41 @@
 
 namespace rdmanet::cluster {
 
-/// What a claim needs of the store.
-struct ClaimParts {
-    const WhereaboutsStore::Options& options;
+/// What the store is made of.
+struct PoolsParts {
+    PoolsParts(kube::Api& server, WhereaboutsStore::Options options);
+    PoolsParts(const PoolsParts&) = delete; // they refer to each other
+    PoolsParts& operator=(const PoolsParts&) = delete;
+    ~PoolsParts() = default;
+
+    void note_claim(const ipam::Lease& lease) const {
+        if (options.before_claim) options.before_claim(lease);
+    }
+
+    WhereaboutsStore::Options options;
     kube::Api& server;
-    WhereaboutsApi& api;
-    PoolCheck& check;
-    WhereaboutsReturn& returns;
-    WhereaboutsPools& pools;
-    const WhereaboutsRecords& records;
-    const RestMemory& rest;
-    std::vector<ipam::Lease>& unsettled; // claims that got no answer
+    WhereaboutsApi api;
+    CheckedPools checked;
+    PoolCheck check;
+    WhereaboutsPools pools;
+    WhereaboutsReturn returns;
+    RestMemory rest;
+    WhereaboutsRecords records;
+    std::vector<ipam::Lease> unsettled{}; // claims that got no answer
 };
 
 /// One address being taken.
 class WhereaboutsClaim {
 public:
     /// `avoided`: addresses that are not given.
-    WhereaboutsClaim(ClaimParts parts, const ipam::Owner& owner, const ipam::Claim& claim, std::size_t slot,
+    WhereaboutsClaim(PoolsParts& parts, const ipam::Owner& owner, const ipam::Claim& claim, std::size_t slot,
                      std::set<base::IpAddress> avoided);
 
     using Taken = std::variant<ipam::Lease, ipam::Taken, ipam::Exhausted>;
     /// Throws ipam::StoreError, and base::TimeoutError at the deadline.
     [[nodiscard]] Taken take(const base::Deadline& deadline);
+    /// The wanted address, which the owner uses already, and what is made again for that. Whatever it has stays.
+    [[nodiscard]] ipam::Regained regain(const ipam::Lease& lease, const base::Deadline& deadline);
     /// The owner did not have the lease before.
     [[nodiscard]] bool is_fresh() const { return is_fresh_; }
 
@@ -69,15 +81,17 @@ private:
     [[nodiscard]] ipam::Lease lease_of(const base::IpAddress& address) const;
     [[nodiscard]] std::string tried() const;
 
-    ClaimParts parts_;
+    PoolsParts& parts_;
     const ipam::Owner& owner_;
     const ipam::Claim& claim_;
     std::size_t slot_;
     Place place_;
     std::set<base::IpAddress> avoided_;
+    bool is_in_use_ = false;
     bool is_fresh_ = false;
-    bool has_moved_ = false;  // once in a claim
-    bool was_marked_ = false; // when the pool was read last
+    bool is_reserved_ = false; // by this claim, as far as it knows
+    bool has_moved_ = false;   // once in a claim
+    bool was_marked_ = false;  // when the pool was read last
     int lost_races_ = 0;
     std::string refused_version_; // of the pool when the server refused the last claim
     http::Stopwatch watch_;

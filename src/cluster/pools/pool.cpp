@@ -27,11 +27,6 @@ std::optional<base::IpAddress> address_of_key(const std::string& key, const base
     return range.contains(address) ? std::optional(address) : std::nullopt;
 }
 
-std::string mark_of_pool(const json::Reader& metadata) {
-    const auto annotations = metadata.find("annotations");
-    return annotations ? text_or_empty(*annotations, kMarkOfPool) : std::string();
-}
-
 std::string empty_pool_text(const Place& place) {
     json::Writer object;
     object.begin_object().member("apiVersion", kPoolVersion).member("kind", "IPPool").key("metadata").begin_object();
@@ -63,18 +58,20 @@ std::optional<std::string> key_of(const base::IpAddress& address, const base::Ip
     return fmt::format("{}", static_cast<std::uint64_t>(offset));
 }
 
-Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPrefix& expected) {
+Pool parse_pool(const json::Reader& object, std::size_t size, const std::optional<base::IpPrefix>& expected) {
     const json::Reader spec = object.at("spec");
     const json::Reader range_text = spec.at("range");
     const auto range = base::IpPrefix::parse(range_text.string());
-    if (!range || range->network() != expected.network() || range->length() != expected.length())
-        throw range_text.unexpected(fmt::format("the range that the pool's name says, {}", expected));
+    if (!range) throw range_text.unexpected("a range, with its length");
+    if (expected && (range->network() != expected->network() || range->length() != expected->length()))
+        throw range_text.unexpected(fmt::format("the range that the pool's name says, {}", *expected));
     Pool pool{.range = *range, .records = {}, .unreadable = {}, .size = size};
     if (const auto metadata = object.find("metadata")) {
         pool.uid = text_or_empty(*metadata, "uid");
         pool.version = text_or_empty(*metadata, "resourceVersion");
-        pool.mark = mark_of_pool(*metadata);
-        pool.has_annotations = metadata->find("annotations").has_value();
+        const auto annotations = metadata->find("annotations");
+        pool.mark = annotations ? text_or_empty(*annotations, kMarkOfPool) : "";
+        pool.has_annotations = annotations.has_value();
     }
     const auto allocations = spec.find("allocations");
     if (!allocations) return pool;

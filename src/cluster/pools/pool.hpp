@@ -15,9 +15,6 @@ namespace rdmanet::cluster {
 
 /// The annotation of a pool that an AddressRange covers: the range's UID. Nothing is given from such a pool.
 inline constexpr const char* kMarkOfPool = "rdmanet.cni/address-range";
-/// Its value; empty without one.
-[[nodiscard]] std::string mark_of_pool(const json::Reader& metadata);
-
 /// Empty if it is absent.
 [[nodiscard]] std::string text_or_empty(const json::Reader& object, std::string_view key);
 
@@ -51,8 +48,9 @@ struct Pool {
     [[nodiscard]] const PoolRecord* find(const base::IpAddress& address) const;
 };
 
-/// Throws json::ValueError for what is no IPPool of that range.
-[[nodiscard]] Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPrefix& expected);
+/// Throws json::ValueError for what is no IPPool, or not one of that range.
+[[nodiscard]] Pool parse_pool(const json::Reader& object, std::size_t size,
+                              const std::optional<base::IpPrefix>& expected);
 
 /// A pool without records as JSON, for POST.
 [[nodiscard]] std::string empty_pool_text(const Place& place);

@@ -42,7 +42,7 @@ void WhereaboutsPools::wait_for_turn(const Place& place, const base::Deadline& d
     end_turn();
     turn_ = turns_.wait(pool_name(place), deadline);
     turn_at_ = place;
-    if (turn_.is_among_nodes()) forget(place);
+    if (turn_->is_among_nodes()) forget(place);
 }
 
 void WhereaboutsPools::wait_for_turn_if_crowded(const Place& place, const base::Deadline& deadline) {
@@ -50,7 +50,7 @@ void WhereaboutsPools::wait_for_turn_if_crowded(const Place& place, const base::
 }
 
 void WhereaboutsPools::end_turn() {
-    turn_ = Turn();
+    turn_.reset();
     turn_at_.reset();
 }
 

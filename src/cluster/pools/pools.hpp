@@ -39,7 +39,7 @@ public:
 private:
     WhereaboutsApi& api_;
     Turns turns_;
-    Turn turn_;
+    std::optional<Turn> turn_;
     std::optional<Place> turn_at_;
     std::map<std::string, Pool> kept_; // by name
 };

@@ -1,14 +1,19 @@
-// Records of a pool as leases. A record has the container, the pod and the interface.
+// What the records of a pool say: whose they are, as leases, and which address a claim may have.
 #pragma once
 
 #include "pool.hpp"
 
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/ipam/store.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -19,6 +24,7 @@ namespace rdmanet::cluster {
 /// Whether the record still says what the lease was made from.
 [[nodiscard]] bool is_unchanged(const PoolRecord& record, const ipam::Lease& lease);
 
+/// Records as leases. A record has the container, the pod and the interface.
 class WhereaboutsRecords {
 public:
     /// As the journal of this node knows the owner, by container and interface; may be empty.
@@ -36,5 +42,16 @@ private:
 
     KnownOwner known_owner_;
 };
+
+/// What `usable` and the prefix length say of the subnet: a range lies in one.
+[[nodiscard]] Place place_of(const ipam::Claim& claim);
+
+[[nodiscard]] bool is_in(const ipam::Claim& claim, const base::IpAddress& address);
+
+/// The lowest free address that does not rest, by `resting` with the time since when each does. If all that are free
+/// rest, and the claim does not leave them alone, it is the one that has done so for longest.
+[[nodiscard]] std::optional<base::IpAddress> choose_free(const ipam::Claim& claim, const Pool& pool,
+                                                         const std::set<base::IpAddress>& reserved,
+                                                         const std::map<base::IpAddress, std::int64_t>& resting);
 
 } // namespace rdmanet::cluster

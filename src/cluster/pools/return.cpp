@@ -1,8 +1,7 @@
 #include "return.hpp"
 
-#include "../tried.hpp"
+#include "../tries.hpp"
 
-#include "pace.hpp"
 #include "records.hpp"
 
 #include <rdmanet/base/format.hpp>

@@ -6,6 +6,8 @@
 // delete those of kube-system can depose the controllers of the cluster.
 #pragma once
 
+#include "../requests.hpp"
+
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/file_lock.hpp>
@@ -14,29 +16,37 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace rdmanet::cluster {
 
 /// Ends with this object.
 class Turn {
 public:
-    Turn() = default;
-    Turn(Turn&& other) noexcept;
-    Turn& operator=(Turn&& other) noexcept;
-    ~Turn();
-
     /// Not only among the processes of this node.
-    [[nodiscard]] bool is_among_nodes() const { return api_ != nullptr; }
+    [[nodiscard]] bool is_among_nodes() const { return of_nodes_ != nullptr; }
 
 private:
     friend class Turns;
-    void end() noexcept;
+    /// A Lease object.
+    class OfNodes {
+    public:
+        OfNodes(kube::Api& api, std::string path, std::string uid)
+            : api_(api), path_(std::move(path)), uid_(std::move(uid)) {}
+        OfNodes(const OfNodes&) = delete;
+        OfNodes& operator=(const OfNodes&) = delete;
+        ~OfNodes();
+
+    private:
+        kube::Api& api_;
+        std::string path_;
+        std::string uid_;
+    };
 
     base::FileLock of_node_;
-    kube::Api* api_ = nullptr; // nullptr: no Lease
-    std::string path_;
-    std::string uid_;
+    std::unique_ptr<OfNodes> of_nodes_;
 };
 
 class Turns {
@@ -50,12 +60,13 @@ public:
         std::string boot_id;
         Clock clock;
     };
-    Turns(kube::Api& api, Options options) : api_(api), options_(std::move(options)) {}
+    Turns(kube::Api& api, Options options)
+        : api_(api), requests_(api, "create namespace rdmanet-turns"), options_(std::move(options)) {}
 
     /// Waits for the node's other processes. If this node has noticed a crowd a moment ago, or has not used the pool in
     /// this boot, it also waits for other nodes. The caller must have no other turn. Throws base::TimeoutError if it
     /// has waited in vain, and ipam::StoreError if the server does not answer.
-    [[nodiscard]] Turn wait(const std::string& pool, const base::Deadline& deadline) const;
+    [[nodiscard]] Turn wait(const std::string& pool, const base::Deadline& deadline);
 
     /// Another node has written the pool at the same time, or reading it took so long that many must be at it.
     void note_crowd(const std::string& pool) const;
@@ -67,13 +78,14 @@ private:
     [[nodiscard]] base::BootMemory memory_of(const std::string& pool) const;
     [[nodiscard]] bool is_noted(const std::string& pool, std::chrono::seconds within) const;
     [[nodiscard]] base::FileLock lock_node(const std::string& pool, const base::Deadline& deadline) const;
-    [[nodiscard]] bool take_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline) const;
+    [[nodiscard]] bool take_lease(Turn& turn, const std::string& pool, const base::Deadline& deadline);
     void wait_for_lease(Turn& turn, const std::string& pool, const base::Deadline& patience,
-                        const base::Deadline& deadline) const;
+                        const base::Deadline& deadline);
     void wait_for_end(const std::string& pool, base::Deadline::Clock::time_point begun, const base::Deadline& patience,
-                      const base::Deadline& deadline) const;
+                      const base::Deadline& deadline);
 
     kube::Api& api_;
+    Requests requests_;
     Options options_;
 };
 

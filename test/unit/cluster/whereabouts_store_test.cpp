@@ -233,7 +233,7 @@ TEST_CASE_METHOD(Subnet, "a right that is missing to look for what a reboot left
     WhereaboutsStore limited(*nobody, own);
     CHECK(limited.give_back_earlier_boot(soon()) == "");
     REQUIRE(warnings.size() == 1);
-    CHECK_THAT(warnings.front(), Contains("cannot get resource \"nodes\"") && Contains("cluster-rbac.yaml"));
+    CHECK_THAT(warnings.front(), Contains("cannot get resource \"nodes\"") && Contains("grant that right"));
 }
 
 TEST_CASE_METHOD(Subnet, "an ADD outside of Kubernetes is refused") {
