@@ -85,6 +85,17 @@ TEST_CASE_METHOD(Leftovers, "a node that is there decides for itself") {
     CHECK(count_asked("GET /api/v1/namespaces/") == 0); // no pods for this
 }
 
+TEST_CASE_METHOD(Leftovers, "until a Node has reported a lease's boot, its boot may be the earlier one") {
+    if (!is_there()) return;
+    make_node("a", "earlier");
+    make_pod("alive");
+    make_pool("{\"1\":" + record("a", ref("alive")) + ",\"2\":" + record("b", ref("gone")) + "}");
+    make_reservation("10.0.0.1", ref("alive"), says("a", "a", ""));
+    make_reservation("10.0.0.2", ref("gone"), says("b", "a", ""));
+    CHECK(freed(run()) == "10.0.0.2 pod-name");
+    CHECK(allocations() == "1");
+}
+
 TEST_CASE_METHOD(Leftovers, "the reservations of a slice's records have the network's name") {
     if (!is_there()) return;
     make_pool("{\"1\":" + record("a", ref("gone")) + "}", "net-node-1-");
