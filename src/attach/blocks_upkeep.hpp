@@ -10,8 +10,8 @@
 
 namespace rdmanet::attach {
 
-/// Asks each cluster what it says of this node's blocks, and gives back those that the node has no use for. Returns
-/// what is still owed, one sentence for each cluster that does not answer: the file remembers it for the next call.
+/// Asks each cluster what it says of this node's blocks, and gives back those that the node has no use for. Returns one
+/// sentence for each cluster whose blocks are not confirmed, or not all given back: the next call tries again.
 [[nodiscard]] std::vector<std::string> confirm_blocks(const Node& node, const state::AttachmentStore& records,
                                                       const base::Deadline& deadline);
 
