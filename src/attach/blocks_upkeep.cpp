@@ -4,7 +4,6 @@
 #include "leases.hpp"
 #include "shared_leases.hpp"
 
-#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/ipam/node_file.hpp>
 
@@ -50,11 +49,8 @@ std::vector<std::string> confirm_blocks(const Node& node, const state::Attachmen
 
 void look_for_earlier_blocks(const std::string& kubeconfig, const std::string& node_name, const Node& node,
                              const state::AttachmentStore& records, const base::Deadline& deadline) {
-    const base::BootMemory memory(node.state_directory, node.boot_id, "earlier-blocks",
-                                  fmt::format("{}\n{}", kubeconfig, node_name));
-    if (memory.find()) return;
+    if (has_block_file(node) && !open_block_leases(node, records).ranges().empty()) return;
     SharedLeases(in_blocks(kubeconfig, node_name), node, records).confirm_blocks(deadline);
-    memory.note("looked");
 }
 
 } // namespace rdmanet::attach

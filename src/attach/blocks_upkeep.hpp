@@ -15,8 +15,8 @@ namespace rdmanet::attach {
 [[nodiscard]] std::vector<std::string> confirm_blocks(const Node& node, const state::AttachmentStore& records,
                                                       const base::Deadline& deadline);
 
-/// The same for the cluster that `kubeconfig` leads to, where no ADD of this boot has used its blocks: those of an
-/// earlier boot go back. Asks once in a boot. Throws ipam::StoreError.
+/// The same for the cluster that `kubeconfig` leads to, where this node knows no range with blocks: those of an earlier
+/// boot go back, also if a backup has brought them again. Throws ipam::StoreError.
 void look_for_earlier_blocks(const std::string& kubeconfig, const std::string& node_name, const Node& node,
                              const state::AttachmentStore& records, const base::Deadline& deadline);
 
