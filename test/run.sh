@@ -29,7 +29,7 @@ packages=(git ccache clang clang-format clang-tidy libclang-rt-14-dev lld shellc
 everyday=(
 	"release 2" "servers 1" "style 1" "patience 0 release" "sanitize 2" "e2e 1 release" "e2e-guest-1 1 e2e"
 	"cluster 1 release servers" "e2e-guest-2 1 e2e" "unit 1 sanitize" "fault 1 release" "e2e-guest-3 1 e2e"
-	"cluster-unit 1 sanitize servers" "cluster-fault 1 release servers" "fault-guest-1 1 fault"
+	"cluster-unit 1 sanitize servers" "cluster-fault 1 release servers" "chaos 1 release servers" "fault-guest-1 1 fault"
 	"sanitized 1 release sanitize" "e2e-guest-4 1 e2e" "nodes 1 release" "tidy 1 sanitize" "fuzz 2 sanitize"
 	"harness 1 release" "model 2 release" "sanitized-guest-1 1 sanitized" "build 1 release" "demo 1 release"
 )
@@ -46,6 +46,7 @@ sanitized_turns=4                 # one of this many of those that need the gues
 server_turns=3                    # one of this many cases that need an API server
 fuzz_turns=4                      # one of this many fuzz targets
 fuzz_seconds=10
+chaos_rounds=1                    # of reboots, deaths of servers and the like
 harness_turns=8                   # one of this many commits tests the software NIC itself, and those that change it
 
 # A run on a machine with ten times too much to do must not fail for it.
@@ -253,6 +254,10 @@ part_cluster-fault() {
 	needs=ptrace with_server_cases cluster-fault $fault_test '[cluster]' any_kernel $with_server try test/fault/run.sh
 }
 
+part_chaos() {
+	RDMANET_CHAOS_ROUNDS=$chaos_rounds RDMANET_BINARY=$release counted chaos any_kernel $with_server try test/cluster/chaos.py
+}
+
 # Without "none" it has long parts, too.
 part_harness() {
 	if ((harness_turns == 1)) || changed_files | grep -q '^netns-harness/'; then
@@ -430,7 +435,7 @@ summary() {
 }
 
 take_all() {
-	guest_turns=1 guest_again=1 sanitized_native=1 sanitized_turns=1 server_turns=1 fuzz_turns=1 fuzz_seconds=120 harness_turns=1 build_check_of=--all tidy_all=--all
+	guest_turns=1 guest_again=1 sanitized_native=1 sanitized_turns=1 server_turns=1 chaos_rounds=20 fuzz_turns=1 fuzz_seconds=120 harness_turns=1 build_check_of=--all tidy_all=--all
 	export RDMANET_FAULT_SAMPLE=${RDMANET_FAULT_SAMPLE:-calls}
 	everyday+=("${only_in_all[@]}")
 }

@@ -123,6 +123,11 @@ NodeFile read_node_file(const std::string& root) {
     const StoreKeys keys = keys_in_text(*text, kNodeFile);
     if (keys.kubeconfig) file.kubeconfig = keys.kubeconfig->text;
     if (keys.node_name) file.node_name = keys.node_name->text;
+    const auto in_milliseconds = [](const std::optional<std::chrono::milliseconds>& limit) {
+        return limit ? std::optional(static_cast<std::uint32_t>(limit->count())) : std::nullopt;
+    };
+    file.connect_timeout = in_milliseconds(keys.of_kubernetes.connect);
+    file.request_timeout = in_milliseconds(keys.of_kubernetes.request);
     const json::Document document = json::Document::parse(*text);
     if (const auto list = document.root().find("directories"))
         file.directories = base::in_context(kNodeFile, [&] { return directories_in(*list); });

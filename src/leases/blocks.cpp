@@ -2,10 +2,9 @@
 #include "files.hpp"
 #include "recorded.hpp"
 
-#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -13,7 +12,12 @@ namespace rdmanet::leases {
 namespace {
 
 state::LeaseStore in_blocks(const std::string& kubeconfig, const std::string& node_name) {
-    return {.kind = store_word(ipam::StoreKind::blocks), .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name};
+    state::LeaseStore store{
+        .kind = store_word(ipam::StoreKind::blocks), .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name};
+    const ipam::NodeFile file = ipam::read_node_file();
+    store.connect_timeout = file.connect_timeout;
+    store.request_timeout = file.request_timeout;
+    return store;
 }
 
 } // namespace
@@ -28,32 +32,22 @@ std::vector<std::string> Leases::confirm_blocks(const base::Deadline& deadline) 
         for (const state::AttachmentRecord& record : records_.list().records)
             if (record.lease_store && record.lease_store->kind == store_word(ipam::StoreKind::blocks))
                 clusters.emplace(record.lease_store->kubeconfig, record.lease_store->node_name);
-    std::vector<std::string> owed;
+    std::vector<std::string> failed;
     for (const auto& [kubeconfig, node_name] : clusters) {
         try {
             ClusterLeases(in_blocks(kubeconfig, node_name), node_, records_).confirm_blocks(deadline);
         } catch (const base::Error& error) {
-            const std::vector<ipam::Block> blocks = file.blocks();
-            const bool is_owing = std::any_of(blocks.begin(), blocks.end(), [](const ipam::Block& block) {
-                return block.state == ipam::BlockState::going;
-            });
-            std::string text = fmt::format("blocks of addresses, by kubeconfig {}: {}", kubeconfig, error.what());
-            if (is_owing)
-                owed.push_back(std::move(text));
-            else
-                node_.log.warn(text);
+            failed.push_back(
+                fmt::format("unconfirmed blocks of addresses, by kubeconfig {}: {}", kubeconfig, error.what()));
         }
     }
-    return owed;
+    return failed;
 }
 
 void Leases::give_back_earlier_blocks(const std::string& kubeconfig, const std::string& node_name,
                                       const base::Deadline& deadline) {
-    const base::BootMemory memory(node_.state_directory, node_.boot_id, "earlier-blocks",
-                                  fmt::format("{}\n{}", kubeconfig, node_name));
-    if (memory.find()) return;
+    if (has_block_file(node_) && !open_block_file(node_, records_).ranges().empty()) return;
     ClusterLeases(in_blocks(kubeconfig, node_name), node_, records_).confirm_blocks(deadline);
-    memory.note("looked");
 }
 
 } // namespace rdmanet::leases

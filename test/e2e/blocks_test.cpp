@@ -114,7 +114,7 @@ TEST_CASE("a node keeps its blocks when its Node, or a block's object, is delete
     const std::string node = concat(cluster(), "/get /api/v1/nodes/", machine.name(), " | jq -j .metadata.uid");
     CHECK(before == shell(node));
     shell(concat(cluster(), "/delete /api/v1/nodes/", machine.name()));
-    CHECK_THAT(run_gc(), Names(concat("no Node \"", machine.name(), '"')));
+    CHECK_THAT(run_gc(), Names("still held: unconfirmed", concat("no Node \"", machine.name(), '"')));
     CHECK(blocks_as(space, uid) == before);
     shell(concat(cluster(), "/apply '", node_object(machine.name()), "' /api/v1/nodes"));
     CHECK_THAT(run_gc(), Names("nothing to remove"));

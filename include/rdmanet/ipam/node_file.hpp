@@ -1,6 +1,8 @@
 // How this node reaches the cluster, and which of its files a network may use.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,9 @@ inline constexpr const char* kNodeFile = "/etc/cni/net.d/rdmanet.d/rdmanet.conf"
 struct NodeFile {
     std::string kubeconfig; // empty: the file names none, or there is no file
     std::string node_name;  // empty: the host's name
+    /// In milliseconds.
+    std::optional<std::uint32_t> connect_timeout{};
+    std::optional<std::uint32_t> request_timeout{};
     /// Below which a network's `kubeconfig` and `configuration_path` are. The last three: of k3s, RKE2 and MicroK8s.
     std::vector<std::string> directories{
         "/etc/cni/net.d", "/etc/kubernetes", "/var/lib/rancher/k3s/agent/etc/cni/net.d",

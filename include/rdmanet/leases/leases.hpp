@@ -135,10 +135,10 @@ public:
     /// Changes nothing. Throws ipam::DamagedStore.
     [[nodiscard]] NodeLeases look(const base::Deadline& deadline);
     /// Asks each cluster what it says of this node's blocks, and gives back those that the node has no use for. Returns
-    /// what is still owed, one sentence for each cluster that does not answer: the file remembers it for the next call.
+    /// one sentence for each cluster whose blocks are not confirmed, or not all given back: the next call tries again.
     [[nodiscard]] std::vector<std::string> confirm_blocks(const base::Deadline& deadline);
-    /// The same for the cluster that `kubeconfig` leads to, where no ADD of this boot has used its blocks: those of an
-    /// earlier boot go back. Asks once in a boot.
+    /// The same for the cluster that `kubeconfig` leads to, where this node knows no range with blocks: those of an earlier
+    /// boot go back, also if a backup has brought them again.
     void give_back_earlier_blocks(const std::string& kubeconfig, const std::string& node_name,
                                   const base::Deadline& deadline);
     /// At the first call of a boot: gives back what this machine's pods had in pools before it.

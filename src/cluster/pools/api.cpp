@@ -277,7 +277,7 @@ Written WhereaboutsApi::hand_over(const std::string& name, const Reservation& re
     changes.set(annotation_path(kContainer), quoted_json(heir.key.container_id));
     changes.set(annotation_path(kBoot), quoted_json(heir.boot_id));
     if (!heir.pod_uid.empty()) changes.set(annotation_path(kPodUid), quoted_json(heir.pod_uid));
-    if (!node_.uid.empty()) changes.set(annotation_path(kMakerUid), quoted_json(node_.uid));
+    changes.set(annotation_path(kMakerUid), quoted_json(node_.uid)); // not that of an earlier boot
     return became(requests_.patch(path_of(Kind::reservation, name), std::move(changes), deadline));
 }
 

@@ -83,13 +83,14 @@ private:
     }
 
     /// A node that is there decides for itself, by the network namespace: a pod that was deleted by force may still
-    /// run.
+    /// run. A lease has the UID of its Node once that has reported the lease's boot. Without it, the boot that the Node
+    /// reports may be the earlier one, so that only the pod's end counts.
     bool is_left(PoolLease& lease) {
         if (!lease.holder.boot_id.empty()) {
             const NodeFate fate = view_.fate_of(lease.holder, deadline_);
             lease.left.rule = fmt::format("node-{}", word_of(fate));
             lease.left.why = describe(fate, lease.holder);
-            return fate != NodeFate::there;
+            if (fate != NodeFate::over || !lease.holder.uid.empty()) return fate != NodeFate::there;
         }
         lease.left.rule = "pod-name";
         lease.left.why = fmt::format("there is no pod {}", lease.left.pod);

@@ -17,7 +17,6 @@ constexpr std::chrono::seconds kSoon{100}; // shorter than any wait by more than
 
 TEST_CASE_METHOD(Leftovers,
                  "a block whose Node is missing is marked, and freed ten minutes after its node has stopped") {
-    if (!is_there()) return;
     make_living_node("other");
     make_block(kBlock, "a", {.gone_after = kLeastGoneAfter});
     make_block("10.9.1.0/28", "other");
@@ -36,7 +35,6 @@ TEST_CASE_METHOD(Leftovers,
 }
 
 TEST_CASE_METHOD(Leftovers, "a block whose boot is over or whose machine is off is freed five minutes after its mark") {
-    if (!is_there()) return;
     const std::string node = make_living_node("a");
     make_block(kBlock, "a");
     CHECK(run().needed == 1);
@@ -57,7 +55,6 @@ TEST_CASE_METHOD(Leftovers, "a block whose boot is over or whose machine is off 
 }
 
 TEST_CASE_METHOD(Leftovers, "another machine that has the name by now says nothing of a boot") {
-    if (!is_there()) return;
     const std::string node = make_living_node("a");
     make_block(kBlock, "a");
     report_machine(node, "another");
@@ -68,7 +65,6 @@ TEST_CASE_METHOD(Leftovers, "another machine that has the name by now says nothi
 }
 
 TEST_CASE_METHOD(Leftovers, "while kubelet has not said which boot it is, the node is there") {
-    if (!is_there()) return;
     report_boot(make_living_node("a"), "");
     make_block(kBlock, "a");
     CHECK(run().needed == 1);
@@ -76,7 +72,6 @@ TEST_CASE_METHOD(Leftovers, "while kubelet has not said which boot it is, the no
 }
 
 TEST_CASE_METHOD(Leftovers, "a machine that has another name by now is there") {
-    if (!is_there()) return;
     make_node("renamed", boot_of("a"));
     make_block(kBlock, "a");
     CHECK(run().needed == 1);
@@ -84,7 +79,6 @@ TEST_CASE_METHOD(Leftovers, "a machine that has another name by now is there") {
 }
 
 TEST_CASE_METHOD(Leftovers, "another reason starts again") {
-    if (!is_there()) return;
     make_block(kBlock, "a");
     (void)run();
     CHECK(mark_of_block(kBlock) == "gone");
@@ -96,7 +90,6 @@ TEST_CASE_METHOD(Leftovers, "another reason starts again") {
 }
 
 TEST_CASE_METHOD(Leftovers, "a node that comes back takes the mark away, and is gone for as long again") {
-    if (!is_there()) return;
     declare("10.9.0.0/16");
     auto a = node("a");
     REQUIRE(a->reserve("c", {claim("10.9.0.0/16")}) != "exhausted");
@@ -114,7 +107,6 @@ TEST_CASE_METHOD(Leftovers, "a node that comes back takes the mark away, and is 
 }
 
 TEST_CASE_METHOD(Leftovers, "what is read right before a block is marked or freed counts") {
-    if (!is_there()) return;
     make_block(kBlock, "a");
     const bool is_marked = GENERATE(false, true);
     if (is_marked) (void)run_after(std::chrono::seconds(0));
@@ -158,7 +150,6 @@ TEST_CASE_METHOD(Leftovers, "what is read right before a block is marked or free
 }
 
 TEST_CASE_METHOD(Leftovers, "a process that only looks marks nothing, and names what would be freed") {
-    if (!is_there()) return;
     make_block(kBlock, "a");
     const ReconcileOptions only_looks{.act = Act::only_looks};
     CHECK_THAT(kept(run(only_looks)), Contains(kBlock));
@@ -171,7 +162,6 @@ TEST_CASE_METHOD(Leftovers, "a process that only looks marks nothing, and names 
 }
 
 TEST_CASE_METHOD(Leftovers, "the status of a range says how many blocks it has, and how many lie empty") {
-    if (!is_there()) return;
     const std::string uid = declare("10.9.0.0/16", {.requestable = "10.9.5.0/24"});
     make_living_node("a");
     make_block("10.9.0.0/28", "a", {.range_uid = uid});
@@ -192,7 +182,6 @@ TEST_CASE_METHOD(Leftovers, "the status of a range says how many blocks it has, 
 }
 
 TEST_CASE_METHOD(Leftovers, "blocks that somebody else made stay, and are counted") {
-    if (!is_there()) return;
     create(kBlocksPath, R"({"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressBlock","metadata":{"name":")" + space +
                             R"("},"spec":{"range":"x","block":"y","bootID":"","node":{"name":"..","uid":""}}})");
     const Reconciled result = run();

@@ -25,7 +25,6 @@ inline constexpr const char* kClock = "GET /api/v1/nodes?limit=1";
 class Leftovers : public BlocksFixture {
 public:
     Leftovers() {
-        if (!is_there()) return;
         for (const std::string& node : names_in(kNodesPath)) delete_node(node); // of other cases
         for (const std::string& block : names_in(kBlocksPath)) {
             patch(std::string(kBlocksPath) + "/" + block, R"([{"op":"add","path":"/metadata/finalizers","value":[]}])");
@@ -53,11 +52,12 @@ public:
                 name + R"(","annotations":)" + annotations + R"(},"spec":{"podref":")" + podref +
                 R"(","ifname":"net1"}})");
     }
-    /// As rdmanet writes them on node `suffix`.
-    [[nodiscard]] std::string says(const std::string& container, const std::string& suffix) const {
+    /// As rdmanet writes them on node `suffix`. `uid`: of some Node of that machine, empty before one reports the boot.
+    [[nodiscard]] std::string says(const std::string& container, const std::string& suffix,
+                                   const std::string& uid = "uid") const {
         return R"({"rdmanet.cni/container-id":")" + container + R"(","rdmanet.cni/boot-id":")" + boot_of(suffix) +
-               R"(","rdmanet.cni/node-name":")" + name_of(suffix) + R"(","rdmanet.cni/machine-id":")" +
-               machine_of(suffix) + "\"}";
+               R"(","rdmanet.cni/node-name":")" + name_of(suffix) + R"(","rdmanet.cni/node-uid":")" + uid +
+               R"(","rdmanet.cni/machine-id":")" + machine_of(suffix) + "\"}";
     }
     [[nodiscard]] std::string name_of(const std::string& suffix) const { return space + "-" + suffix; }
     [[nodiscard]] std::string boot_of(const std::string& suffix) const { return space + "-boot-" + suffix; }

@@ -22,11 +22,11 @@ public:
     [[nodiscard]] std::string reservation(const std::string& address) {
         return spec_at(*api, "overlappingrangeipreservations/" + space + "-" + address);
     }
-    [[nodiscard]] std::string pod_uid_of(const std::string& address) {
+    [[nodiscard]] std::string uid_of(const std::string& whose, const std::string& address) {
         const auto outcome =
             api->get(std::string(kObjects) + "overlappingrangeipreservations/" + space + "-" + address, soon());
         const json::Reader metadata = std::get<kube::Object>(outcome).content.root().at("metadata");
-        return metadata.at("annotations").at("rdmanet.cni/pod-uid").string();
+        return metadata.at("annotations").at("rdmanet.cni/" + whose + "-uid").string();
     }
     [[nodiscard]] std::string reserve(const ipam::Owner& who, const std::vector<ipam::Claim>& claims) {
         return text_of(store->reserve(who, claims, soon()));

@@ -23,7 +23,7 @@ TEST_CASE_METHOD(Subnet, "an address is in the pool and reserved as whereabouts 
     CHECK(claimed == std::vector<std::string>{"10.0.0.1/29"});
     CHECK(pool() == R"({"allocations":{"1":{"id":"a","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
     CHECK(reservation("10.0.0.1") == R"({"ifname":"net1","podref":"default/p"})");
-    CHECK(pod_uid_of("10.0.0.1") == "uid-of-p"); // whereabouts looks for the pod by its name alone
+    CHECK(uid_of("pod", "10.0.0.1") == "uid-of-p"); // whereabouts looks for the pod by its name alone
     CHECK(text_of(store->find(owner("a", "p").key, soon())) == "10.0.0.1/29");
     CHECK(store->usage(claim(kRange), soon()).leases == 1);
 
@@ -63,6 +63,7 @@ TEST_CASE_METHOD(Subnet, "a node lets the addresses rest that it gave back, unle
 }
 
 TEST_CASE_METHOD(Subnet, "another container of the same pod gets another address, unless it inherits") {
+    store->set_node_uid("uid-of-n");
     CHECK(reserve(owner("old", "p"), {claim(kRange)}) == "10.0.0.1/29");
     CHECK(reserve(owner("new", "p"), {claim(kRange)}) == "10.0.0.2/29");
     CHECK(release(owner("new", "p")) == "10.0.0.2/29");
@@ -71,8 +72,11 @@ TEST_CASE_METHOD(Subnet, "another container of the same pod gets another address
     REQUIRE(text_of(left) == "10.0.0.1/29");
     ipam::Owner heir = owner("new", "p");
     heir.pod_uid = "uid-of-its-heir"; // as a StatefulSet makes a pod of the same name
+    CHECK(uid_of("node", "10.0.0.1") == "uid-of-n");
+    store->set_node_uid(""); // the node has booted, and its Node has not yet reported it
     CHECK(text_of(store->adopt(left, heir, soon())) == "10.0.0.1/29");
-    CHECK(pod_uid_of("10.0.0.1") == heir.pod_uid);
+    CHECK(uid_of("pod", "10.0.0.1") == heir.pod_uid);
+    CHECK(uid_of("node", "10.0.0.1").empty());
     CHECK(pool() == R"({"allocations":{"1":{"id":"new","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
     CHECK(reserve(owner("new", "p"), {claim(kRange)}) == "10.0.0.1/29");
     CHECK(release(owner("old", "p")).empty());

@@ -71,3 +71,9 @@ TEST_CASE_METHOD(NodeFiles, "the node's file lists those directories, and what i
         CHECK_THAT(refusal(kUsual), Names(kNodeFile, "directories"));
     }
 }
+
+TEST_CASE_METHOD(NodeFiles, "the node's file says how long its servers are waited for") {
+    node_root().write(kNodeFile, R"({"kubernetes": {"kubeconfig": "/mnt/k", "requestTimeoutMs": 60000}})");
+    CHECK(node_file().request_timeout == 60'000U);
+    CHECK(!node_file().connect_timeout);
+}
