@@ -149,8 +149,7 @@ std::vector<std::string> examine_entry(const Network& network, const std::string
         found.warning(network.place, fmt::format("unknown key {}", key), "correct or remove it");
     if (examine_resource(network, config, context, found)) {
         examine_fit(network, conf.name, config, context, parents, found);
-        if (const auto* ipam = std::get_if<ipam::Config>(&config.ipam))
-            examine_store(network, *ipam, context, found);
+        if (const auto* ipam = std::get_if<ipam::Config>(&config.ipam)) examine_store(network, *ipam, context, found);
     }
     return undeclared(ours, config, context);
 }

@@ -1,5 +1,5 @@
-// Where the addresses of a network are kept: on the node, or in the pools or blocks of a cluster. A network has all of its
-// ranges in one place.
+// Where the addresses of a network are kept: on the node, or in the pools or blocks of a cluster. A network has all of
+// its ranges in one place.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>

@@ -1,4 +1,4 @@
-// What a node has not given back to the API server yet: those with the tag [cluster] are run by test/cluster/cluster.sh.
+// What a node has not given back to the API server yet. test/cluster/cluster.sh runs the cases with the tag [cluster].
 #include "cluster_calls.hpp"
 #include "configured_node.hpp"
 #include "silent_server.hpp"

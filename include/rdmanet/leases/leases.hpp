@@ -1,5 +1,5 @@
-// The addresses of this node's attachments, whichever of three places keeps them: a file of the node, whereabouts' pools,
-// or blocks of the cluster (docs/addresses.md).
+// The addresses of this node's attachments, whichever of three places keeps them: a file of the node, whereabouts'
+// pools, or blocks of the cluster (docs/addresses.md).
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
