@@ -120,6 +120,9 @@ kernel::LinkChange changed_settings(const Link& link, const LinkBefore& before) 
 
 void restore_settings(Socket& route, const Link& link, const LinkBefore& before) {
     const kernel::LinkChange change = changed_settings(link, before);
+    // If an earlier DEL could set only that it is up, it has a link-local address of the pod's MAC, which goes with up.
+    if (link.is_up() && (change.mac || change.ipv6_address_mode))
+        kernel::change_link(route, link.ifindex, {.state = kernel::AdminState::down});
     if (change.mac || change.mtu || change.promiscuous || change.all_multicast || change.ipv6_address_mode)
         kernel::change_link(route, link.ifindex, change);
 }
