@@ -45,6 +45,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kMostRecords = 4000; // in one pool
+constexpr unsigned kMostOfNode = 2000;  // 250 pods with eight rails
 constexpr unsigned kMostTimes = 1U << 20U;
 constexpr const char* kSmallRange = "10.0.0.0/20";
 constexpr const char* kLargeRange = "10.0.0.0/12";
@@ -328,7 +329,7 @@ void measure(double seconds, unsigned most_nodes, const std::string& wanted) {
                 "median ms", "requests/ADD", "server ms", "own ms", "failed");
     for (const unsigned leases : {50U, 2000U, 10'000U})
         for (const unsigned nodes : {1U, 20U, 200U}) {
-            if (nodes > most_nodes) continue;
+            if (nodes > most_nodes || leases / nodes > kMostOfNode) continue;
             double theirs = 0;
             for (const Scheme* one : {&replay, &pools, &blocks}) {
                 if (one->has_pool && leases > kMostRecords) continue;

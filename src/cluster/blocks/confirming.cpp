@@ -74,13 +74,14 @@ void NodeBlocks::know_this_node(const Deadline& deadline) {
     if (!node_uid_.empty()) return;
     const std::int64_t now = file_.now().boot;
     for (const Block& block : file_.blocks()) {
-        const auto range = range_of(block);
         const bool is_fresh = block.state == BlockState::open && block.boot_id == options_.boot_id && block.confirmed &&
                               *block.confirmed <= now && now - *block.confirmed <= ipam::kFreshFor.count();
-        if (is_fresh && range && is_of_this_cluster(*range) && range->node_name == options_.node_name)
-            node_uid_ = block.node_uid;
+        const auto range = is_fresh ? range_of(block) : std::nullopt;
+        if (!range || !is_of_this_cluster(*range) || range->node_name != options_.node_name) continue;
+        node_uid_ = block.node_uid;
+        return;
     }
-    if (node_uid_.empty()) node_uid_ = require_this_node(deadline);
+    node_uid_ = require_this_node(deadline);
 }
 
 void NodeBlocks::confirm(const Deadline& first, const Deadline& deadline) {
