@@ -23,6 +23,7 @@ NodeOfCluster::NodeOfCluster() {
 NodeOfCluster::~NodeOfCluster() {
     std::error_code ignored; // a test's end; the next one writes its own files
     std::filesystem::remove_all(kNodeFiles, ignored);
+    std::filesystem::remove_all("/run/rdmanet", ignored); // has blocks that only this kubeconfig leads to
 }
 
 } // namespace rdmanet::test
