@@ -67,7 +67,7 @@ void describe_leases(Preview& preview, const cni::Request& request, const config
     const auto requested = requested_addresses(request);
     preview.actions.push_back(leases::describe_place(own.store));
     for (const std::string& warning : leases.find_ignored_ranges(own.store, deadline)) session.node.log.warn(warning);
-    leases.with_store(leases::Leases::place_of(own), [&](ipam::Store& store) {
+    leases.with_store(leases::place_of(own), [&](ipam::Store& store) {
         ipam::Allocator allocator(store, pods);
         describe_leases_in(allocator, preview, own, requested, session.node, deadline);
     });

@@ -4,6 +4,7 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <unistd.h>
 
@@ -33,6 +34,15 @@ void BootMemory::note(std::string_view answer) const try {
 
 void BootMemory::forget() const {
     (void)::unlink(path_.c_str());
+}
+
+void BootMemory::note_time(std::int64_t now) const {
+    note(fmt::format("{}", now));
+}
+
+bool BootMemory::was_noted_within(std::chrono::seconds time, std::int64_t now) const {
+    const auto since = parse_integer<std::int64_t>(find().value_or(""));
+    return since && *since <= now && now - *since < time.count();
 }
 
 } // namespace rdmanet::base

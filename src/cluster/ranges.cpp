@@ -51,17 +51,6 @@ std::string cluster_uid(kube::Api& api, const base::Deadline& deadline) {
                            fmt::format("{} has no namespace kube-system, which tells clusters apart", api.server()));
 }
 
-namespace {
-
-/// A pool that no node has marked yet says nothing of a range that was declared after the node began to use it.
-bool is_recent(const std::optional<std::string>& noted) {
-    const auto at = noted ? base::parse_integer<std::int64_t>(*noted) : std::nullopt;
-    const std::int64_t now = ipam::system_time().boot;
-    return at && *at <= now && now - *at < ipam::kFreshFor.count();
-}
-
-} // namespace
-
 Keeper find_keeper(const std::vector<Place>& places, const std::vector<ipam::BlockRange>& known,
                    const NodeMemory& memory, const std::function<kube::Api&()>& api, const base::Deadline& deadline,
                    std::optional<DeclaredRanges>* recalled) {
@@ -78,9 +67,12 @@ Keeper find_keeper(const std::vector<Place>& places, const std::vector<ipam::Blo
     std::string question = memory.kubeconfig; // each network looks for itself
     for (const Place& place : places) question += fmt::format("\n{}\n{}", place.space, place.subnet);
     const base::BootMemory looked(memory.state_directory, memory.boot_id, "declared", question);
-    if (std::all_of(places.begin(), places.end(), has_pool) && is_recent(looked.find())) return Keeper::pools;
+    // A pool that no node has marked yet says nothing of a range that was declared after the node began to use it.
+    if (std::all_of(places.begin(), places.end(), has_pool) &&
+        looked.was_noted_within(ipam::kFreshFor, ipam::system_time().boot))
+        return Keeper::pools;
     const DeclaredRanges ranges = recall_ranges(api(), deadline);
-    looked.note(fmt::format("{}", ipam::system_time().boot));
+    looked.note_time(ipam::system_time().boot);
     if (recalled != nullptr) *recalled = ranges;
     const Place* without = nullptr;
     const AddressRange* cover = nullptr;

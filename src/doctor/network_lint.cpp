@@ -2,7 +2,7 @@
 
 #include "kubelet.hpp"
 #include "network_fit.hpp"
-#include "store_files.hpp"
+#include "network_store.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>

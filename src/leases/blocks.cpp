@@ -3,25 +3,11 @@
 #include "recorded.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/ipam/node_file.hpp>
 
 #include <set>
 #include <utility>
 
 namespace rdmanet::leases {
-namespace {
-
-state::LeaseStore in_blocks(const std::string& kubeconfig, const std::string& node_name) {
-    state::LeaseStore store{
-        .kind = store_word(ipam::StoreKind::blocks), .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name};
-    const ipam::NodeFile file = ipam::read_node_file();
-    store.connect_timeout = file.connect_timeout;
-    store.request_timeout = file.request_timeout;
-    return store;
-}
-
-} // namespace
-
 std::vector<std::string> Leases::confirm_blocks(const base::Deadline& deadline) {
     if (!has_block_file(node_)) return {};
     ipam::BlockFile file = open_block_file(node_, records_);
@@ -35,7 +21,8 @@ std::vector<std::string> Leases::confirm_blocks(const base::Deadline& deadline) 
     std::vector<std::string> failed;
     for (const auto& [kubeconfig, node_name] : clusters) {
         try {
-            ClusterLeases(in_blocks(kubeconfig, node_name), node_, records_).confirm_blocks(deadline);
+            ClusterLeases(place_without_record(ipam::StoreKind::blocks, kubeconfig, node_name), node_, records_)
+                .confirm_blocks(deadline);
         } catch (const base::Error& error) {
             failed.push_back(
                 fmt::format("unconfirmed blocks of addresses, by kubeconfig {}: {}", kubeconfig, error.what()));
@@ -47,7 +34,8 @@ std::vector<std::string> Leases::confirm_blocks(const base::Deadline& deadline) 
 void Leases::give_back_earlier_blocks(const std::string& kubeconfig, const std::string& node_name,
                                       const base::Deadline& deadline) {
     if (has_block_file(node_) && !open_block_file(node_, records_).ranges().empty()) return;
-    ClusterLeases(in_blocks(kubeconfig, node_name), node_, records_).confirm_blocks(deadline);
+    ClusterLeases(place_without_record(ipam::StoreKind::blocks, kubeconfig, node_name), node_, records_)
+        .confirm_blocks(deadline);
 }
 
 } // namespace rdmanet::leases

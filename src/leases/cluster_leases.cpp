@@ -1,6 +1,5 @@
 #include "cluster_leases.hpp"
 
-#include "clusters.hpp"
 #include "files.hpp"
 #include "node_addresses.hpp"
 #include "recorded.hpp"
@@ -61,10 +60,6 @@ ClusterLeases::ClusterLeases(const state::LeaseStore& where, const Node& node, c
     else
         throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                                fmt::format("lease store {}: this version does not know it", base::quoted(where.kind)));
-}
-
-void ClusterLeases::give_up(const ipam::StoreError& why) {
-    node_.clusters->give_up(where_.kubeconfig, why.what());
 }
 
 kube::Api& ClusterLeases::api() {
@@ -195,19 +190,15 @@ base::BootMemory ClusterLeases::silence() const {
 
 void ClusterLeases::settle_unless_silent(const base::Deadline& deadline) {
     if (blocks_ == nullptr) return;
-    const base::BootMemory memory = silence();
-    const auto noted = memory.find();
     const std::int64_t now = ipam::system_time().boot; // in seconds
-    const auto since = noted ? base::parse_integer<std::int64_t>(*noted) : std::nullopt;
-    if (since && now >= *since && now - *since < kSilentFor.count()) return;
+    if (silence().was_noted_within(kSilentFor, now)) return;
     try {
         ask([&](ipam::Store&) { blocks_->settle(cluster::kIdleBlock, deadline); });
     } catch (const ipam::StoreError& error) {
         const std::int64_t end = ipam::system_time().boot;
-        if (error.temporary() && end - now > 1) memory.note(fmt::format("{}", end));
+        if (error.temporary() && end - now > 1) silence().note_time(end);
         throw;
     }
-    if (noted) memory.forget();
 }
 
 std::vector<ipam::Lease> ClusterLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,

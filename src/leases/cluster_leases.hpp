@@ -1,6 +1,8 @@
 // Leases in pools or blocks of a cluster, as one attachment uses them.
 #pragma once
 
+#include "clusters.hpp"
+
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
@@ -45,12 +47,7 @@ public:
     /// What `use` makes of the store. A server that does not answer it is not asked again by this process.
     template <class Use>
     auto ask(Use use) {
-        try {
-            return use(*store_);
-        } catch (const ipam::StoreError& error) {
-            if (error.unreachable()) give_up(error);
-            throw;
-        }
+        return node_.clusters->ask(where_.kubeconfig, [&] { return use(*store_); });
     }
 
     [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline);
@@ -75,7 +72,6 @@ private:
     [[nodiscard]] kube::Api& api();
     /// Since when the server does not answer.
     [[nodiscard]] base::BootMemory silence() const;
-    void give_up(const ipam::StoreError& why);
     [[nodiscard]] std::optional<ipam::Owner> known_owner(const std::string& container_id, const std::string& ifname);
 
     state::LeaseStore where_;

@@ -2,7 +2,6 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/host_file.hpp>
-#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/node_file.hpp>
 
 namespace rdmanet::leases {

@@ -5,6 +5,7 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/cluster/ranges.hpp>
+#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/kube/api.hpp>
 
 #include <chrono>
@@ -31,8 +32,16 @@ public:
     /// Those, and all that worked in this process, but for `own`.
     [[nodiscard]] std::set<std::string> others(const std::string& own) const;
 
-    /// This process asks the server of that kubeconfig nothing more.
-    void give_up(const std::string& kubeconfig, std::string why) { given_up_[kubeconfig] = std::move(why); }
+    /// Runs `act`. If the server of that kubeconfig does not answer it, this process asks that server nothing more.
+    template <class Act>
+    auto ask(const std::string& kubeconfig, Act act) {
+        try {
+            return act();
+        } catch (const ipam::StoreError& error) {
+            if (error.unreachable()) given_up_[kubeconfig] = error.what();
+            throw;
+        }
+    }
 
     /// The AddressRanges that this process has last asked for there.
     void note_ranges(const std::string& kubeconfig, cluster::DeclaredRanges ranges) {

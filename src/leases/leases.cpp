@@ -6,11 +6,9 @@
 #include "place.hpp"
 #include "recorded.hpp"
 
-#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/cluster/ranges.hpp>
 
-#include <iterator>
 #include <utility>
 
 namespace rdmanet::leases {
@@ -55,12 +53,8 @@ std::vector<std::string> Leases::find_ignored_ranges(const ipam::StoreChoice& st
     return ignored;
 }
 
-std::optional<state::LeaseStore> Leases::place_of(const ipam::Config& settled) {
-    return recorded_place_of(settled);
-}
-
 std::optional<state::LeaseStore> Leases::remembered_place_of(const ipam::Config& config) {
-    return recorded_place_of(remembered(config, node_, records_));
+    return place_of(remembered(config, node_, records_));
 }
 
 void Leases::with_store(const std::optional<state::LeaseStore>& where, const std::function<void(ipam::Store&)>& use) {
@@ -147,8 +141,7 @@ void Leases::give_back_earlier_pools(const state::LeaseStore& where) {
 }
 
 void Leases::give_back_earlier_pools(const std::string& kubeconfig, const std::string& node_name) {
-    give_back_earlier_pools(
-        {.kind = store_word(ipam::StoreKind::pools), .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name});
+    give_back_earlier_pools(place_without_record(ipam::StoreKind::pools, kubeconfig, node_name));
 }
 
 } // namespace rdmanet::leases

@@ -48,17 +48,6 @@ kube::Api& connect(const std::string& kubeconfig, const ipam::StoreLimits& limit
     return node.clusters->connect(kubeconfig, limits_of(limits), node.log);
 }
 
-/// Runs `ask`. A server that does not answer it is not asked again by this process.
-template <class Ask>
-auto asking(const std::string& kubeconfig, const Node& node, Ask ask) {
-    try {
-        return ask();
-    } catch (const StoreError& error) {
-        if (error.unreachable()) node.clusters->give_up(kubeconfig, error.what());
-        throw;
-    }
-}
-
 std::vector<ipam::BlockRange> known_ranges(const Node& node, const state::AttachmentStore& records) {
     if (!has_block_file(node)) return {};
     ipam::BlockFile file = open_block_file(node, records);
@@ -114,7 +103,7 @@ void require_not_declared(const ipam::Config& config, const Node& node, const ba
         if (memory.find()) continue;
         const cluster::DeclaredRanges ranges =
             base::in_context("look whether the cluster has an AddressRange for the network's ranges", [&] {
-                return asking(config.store.kubeconfig, node, [&] {
+                return node.clusters->ask(config.store.kubeconfig, [&] {
                     return cluster::read_ranges(connect(config.store.kubeconfig, config.store.limits, node), deadline);
                 });
             });
@@ -153,8 +142,8 @@ void require_cluster_of_node(const ipam::Config& config, const Node& node, const
     }
     const auto uid_of = [&](const std::string& kubeconfig) {
         try {
-            return asking(kubeconfig, node,
-                          [&] { return cluster::cluster_uid(connect(kubeconfig, store.limits, node), deadline); });
+            return node.clusters->ask(
+                kubeconfig, [&] { return cluster::cluster_uid(connect(kubeconfig, store.limits, node), deadline); });
         } catch (StoreError& error) {
             error.add_context(
                 fmt::format("pods of this node have addresses by kubeconfig {}, and whether {} leads to "
@@ -209,7 +198,7 @@ ipam::Config PlaceFinder::settle(const ipam::Config& config, const std::optional
     require_none_on_node(config, file_, node_, pods_, deadline);
     require_cluster_of_node(config, node_, records_, until);
     const auto keeper_of = [&](const std::vector<cluster::Place>& places) {
-        return asking(config.store.kubeconfig, node_, [&] {
+        return node_.clusters->ask(config.store.kubeconfig, [&] {
             return find_keeper(
                 config, places, node_, records_,
                 [&]() -> kube::Api& { return connect(config.store.kubeconfig, config.store.limits, node_); }, until);

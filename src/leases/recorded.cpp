@@ -3,6 +3,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 #include <rdmanet/ipam/store/lease_file.hpp>
 #include <rdmanet/leases/leases.hpp>
 
@@ -73,7 +74,7 @@ std::string store_word(ipam::StoreKind kind) {
     return kind == ipam::StoreKind::blocks ? "blocks" : "";
 }
 
-std::optional<state::LeaseStore> recorded_place_of(const ipam::Config& config) {
+std::optional<state::LeaseStore> place_of(const ipam::Config& config) {
     const ipam::StoreChoice& store = config.store;
     if (store.kind == ipam::StoreKind::node) return std::nullopt;
     state::LeaseStore where{
@@ -85,6 +86,15 @@ std::optional<state::LeaseStore> recorded_place_of(const ipam::Config& config) {
     if (is_in_pools(where)) return where;
     for (const ipam::StaticAddress& address : config.addresses)
         where.pools.push_back({.space = address.space, .subnet = address.address.to_string()});
+    return where;
+}
+
+state::LeaseStore place_without_record(ipam::StoreKind kind, const std::string& kubeconfig,
+                                       const std::string& node_name) {
+    state::LeaseStore where{.kind = store_word(kind), .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name};
+    const ipam::NodeFile file = ipam::read_node_file();
+    where.connect_timeout = file.connect_timeout;
+    where.request_timeout = file.request_timeout;
     return where;
 }
 

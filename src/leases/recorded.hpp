@@ -16,8 +16,9 @@ namespace rdmanet::leases {
 /// As state::LeaseStore::kind says it; empty: the node's own file needs no such record.
 [[nodiscard]] std::string store_word(ipam::StoreKind kind);
 
-/// For the record of an attachment of this network, whose place is settled. nullopt: its leases are in the node's file.
-[[nodiscard]] std::optional<state::LeaseStore> recorded_place_of(const ipam::Config& settled);
+/// What a record would say of a cluster that no record and no network leads to, with the limits of the node's file.
+[[nodiscard]] state::LeaseStore place_without_record(ipam::StoreKind kind, const std::string& kubeconfig,
+                                                     const std::string& node_name);
 
 /// The record's words for leases.
 [[nodiscard]] std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& leases);

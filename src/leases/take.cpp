@@ -155,7 +155,7 @@ ipam::Allocation Leases::take_settled(const ipam::Config& config, const std::vec
         };
     };
     ipam::Allocation allocation;
-    auto where = recorded_place_of(config);
+    auto where = place_of(config);
     if (record.lease_store) require_same_store(*record.lease_store, where);
     node_.log.info(describe_place(config.store));
     if (where) {

@@ -1,6 +1,8 @@
 // A small file in the state directory: what this node has found out in this boot, and can find out again.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +19,12 @@ public:
     [[nodiscard]] std::optional<std::string> find() const;
     void note(std::string_view answer) const;
     void forget() const;
+
+    // An answer that is only a time, in seconds of the boot.
+
+    void note_time(std::int64_t now) const;
+    /// Whether note_time() was called less than `time` ago.
+    [[nodiscard]] bool was_noted_within(std::chrono::seconds time, std::int64_t now) const;
 
 private:
     std::string path_;

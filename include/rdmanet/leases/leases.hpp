@@ -38,6 +38,8 @@ struct Node {
 [[nodiscard]] std::vector<ipam::Lease> recorded_leases_of(const state::AttachmentRecord& record);
 /// Whether the attachment's record in another role has its leases. They are released with that record.
 [[nodiscard]] bool has_leases_in_other_role(const state::AttachmentKey& key, const state::AttachmentStore& records);
+/// For the record of an attachment of this network, whose place is settled. nullopt: its leases are in the node's file.
+[[nodiscard]] std::optional<state::LeaseStore> place_of(const ipam::Config& settled);
 /// For people: "keep leases in blocks, ...".
 [[nodiscard]] std::string describe_place(const ipam::StoreChoice& store);
 /// `into` also looks in those pools of `more` that it does not have, if both are the same store.
@@ -93,8 +95,6 @@ public:
 
     // By where they are: in the node's own file, unless a record says something else.
 
-    /// For the record of an attachment of this network, whose place is settled.
-    [[nodiscard]] static std::optional<state::LeaseStore> place_of(const ipam::Config& settled);
     /// As far as this node knows it without asking: pools, if nothing says that the ranges are in blocks.
     [[nodiscard]] std::optional<state::LeaseStore> remembered_place_of(const ipam::Config& config);
     /// Hands the store over.

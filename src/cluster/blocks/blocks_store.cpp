@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::chrono::seconds kFirstAnswer{1}; // of a confirmation that an ADD waits for
 constexpr std::chrono::seconds kWholeAnswer{10};
-constexpr std::int64_t kSilentFor = 10; // seconds in which nobody asks again
+constexpr std::chrono::seconds kSilentFor{10}; // in which nobody asks again
 /// A range that is full is looked at again after this time, then after twice as long. A look is three requests.
 constexpr std::int64_t kFullFor = 30;
 constexpr std::int64_t kLongestFullFor = 960;
@@ -55,12 +55,6 @@ base::FileLock lock_requests(const BlocksStore::Options& options, const base::De
 /// When the API server did not answer a call of this node, in seconds of the boot.
 base::BootMemory silence_of(const BlocksStore::Options& options) {
     return {options.state_directory, options.boot_id, "blocks-silent", options.kubeconfig};
-}
-
-bool is_silent(const BlocksStore::Options& options, std::int64_t now) {
-    const auto noted = silence_of(options).find();
-    const auto since = noted ? base::parse_integer<std::int64_t>(*noted) : std::nullopt;
-    return since && *since <= now && now - *since < kSilentFor;
 }
 
 /// An address that the configuration sets is in a range of the same network if one has it.
@@ -189,7 +183,7 @@ bool BlocksStore::is_unconfirmed(const Claim& claim) const {
 /// If nobody answers, what was confirmed earlier is trusted, as long as the range allows it.
 void BlocksStore::confirm_soon(const base::Deadline& deadline) {
     has_confirmed_ = true;
-    if (is_silent(options_, file_->now().boot)) {
+    if (silence_of(options_).was_noted_within(kSilentFor, file_->now().boot)) {
         trust_ = Trust::lasting;
         return;
     }
@@ -197,7 +191,7 @@ void BlocksStore::confirm_soon(const base::Deadline& deadline) {
         NodeBlocks(*file_, options_).confirm(deadline.at_most(kFirstAnswer), deadline.at_most(kWholeAnswer));
         silence_of(options_).forget();
     } catch (const StoreError& error) {
-        if (error.unreachable()) silence_of(options_).note(fmt::format("{}", file_->now().boot));
+        if (error.unreachable()) silence_of(options_).note_time(file_->now().boot);
         trust_ = Trust::lasting;
     }
 }
@@ -210,7 +204,7 @@ void BlocksStore::search(const std::vector<Claim>& claims, std::size_t at, const
         searched_[at] = Exhausted{.claim = at, .detail = full->detail};
         return;
     }
-    if (is_silent(options_, file_->now().boot)) {
+    if (silence_of(options_).was_noted_within(kSilentFor, file_->now().boot)) {
         const StoreError refusal(
             StoreError::Kind::unreachable,
             fmt::format("lease store: {} did not answer a moment ago, and this node has no address left in blocks "
@@ -232,7 +226,7 @@ void BlocksStore::search(const std::vector<Claim>& claims, std::size_t at, const
     } catch (const RangeMoved&) {
         throw;
     } catch (const StoreError& error) {
-        if (error.unreachable()) silence_of(options_).note(fmt::format("{}", file_->now().boot));
+        if (error.unreachable()) silence_of(options_).note_time(file_->now().boot);
         // The node may still have addresses: those of dead pods, and those that rest.
         searched_[at] = Exhausted{.claim = at, .detail = {}, .refusal = error};
     }

@@ -128,15 +128,11 @@ base::BootMemory Turns::memory_of(const std::string& pool) const {
 }
 
 bool Turns::is_noted(const std::string& pool, seconds within) const {
-    if (options_.state_directory.empty()) return false;
-    const auto since = base::parse_integer<std::int64_t>(memory_of(pool).find().value_or(""));
-    const std::int64_t now = options_.clock();
-    return since && *since <= now && now - *since < within.count();
+    return !options_.state_directory.empty() && memory_of(pool).was_noted_within(within, options_.clock());
 }
 
 void Turns::note_crowd(const std::string& pool) const {
-    if (!options_.state_directory.empty() && !is_noted(pool, kNotedAgain))
-        memory_of(pool).note(fmt::format("{}", options_.clock()));
+    if (!options_.state_directory.empty() && !is_noted(pool, kNotedAgain)) memory_of(pool).note_time(options_.clock());
 }
 
 void Turns::note_read(const std::string& pool, base::Deadline::Clock::duration took) const {

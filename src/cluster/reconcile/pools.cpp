@@ -63,11 +63,6 @@ private:
     std::map<std::string, NamedReservation> by_name_;
 };
 
-NodeMark maker_of(const NamedReservation& reservation) {
-    const ThisNode& maker = reservation.content.maker;
-    return {.name = maker.name, .uid = maker.uid, .machine_id = maker.machine_id, .boot_id = maker.boot_id};
-}
-
 /// Empty: it is freed.
 const char* why_kept(Written written) {
     if (written == Written::yes) return "";
@@ -136,7 +131,7 @@ PoolLeases ReconciledPools::list(const base::Deadline& deadline) {
             // whereabouts takes over a pod's record without a look at the reservation: what that says is of another
             // container.
             if (lease.reservation && lease.reservation->content.container_id == record.id)
-                lease.holder = maker_of(*lease.reservation);
+                lease.holder = lease.reservation->content.maker;
             add(std::move(lease), record.podref);
         }
     }
@@ -147,7 +142,7 @@ PoolLeases ReconciledPools::list(const base::Deadline& deadline) {
                                  .address = address ? address->to_string() : name,
                                  .pod = other.content.podref,
                                  .ifname = other.content.ifname},
-                        .holder = maker_of(other),
+                        .holder = other.content.maker,
                         .reservation = other};
         add(std::move(lease), other.content.podref);
     }

@@ -42,31 +42,31 @@ constexpr const char* kUsual = "/etc/cni/net.d/whereabouts.d/whereabouts.conf";
 
 TEST_CASE_METHOD(NodeFiles, "a network names files of a few directories only, and none that a link leads out of them") {
     node_root().write(kUsual, "{}");
-    node_root().write("/root/conf", "{}");
+    node_root().write("/srv/conf", "{}");
     CHECK(refusal(kUsual) == "accepted");
-    CHECK_THAT(refusal("/root/conf"), Names("configuration_path", "/root/conf is not below a directory",
-                                            "/etc/cni/net.d, /etc/kubernetes, /var/lib/rancher/k3s/agent/etc/cni/net.d",
-                                            "\"directories\"", kNodeFile));
-    node_root().link("/etc/cni/net.d/link", "../../../root/conf");
-    for (const char* file : {"/etc/cni/net.d/link", "/etc/cni/net.d/../../../root/conf"})
+    CHECK_THAT(refusal("/srv/conf"), Names("configuration_path", "/srv/conf is not below a directory",
+                                           "/etc/cni/net.d, /etc/kubernetes, /var/lib/rancher/k3s/agent/etc/cni/net.d",
+                                           "\"directories\"", kNodeFile));
+    node_root().link("/etc/cni/net.d/link", "../../../srv/conf");
+    for (const char* file : {"/etc/cni/net.d/link", "/etc/cni/net.d/../../../srv/conf"})
         CHECK_THAT(refusal(file), Names("configuration_path", "leads out of /etc/cni/net.d"));
     CHECK(node_file().directory_of("/etc/kubernetes/admin.conf") == "/etc/kubernetes");
 }
 
 TEST_CASE_METHOD(NodeFiles, "the node's file lists those directories, and what it names itself may be anywhere") {
     node_root().write(kUsual, "{}");
-    node_root().write("/root/conf", "{}");
-    node_root().write(kNodeFile, R"({"kubernetes": {"kubeconfig": "/mnt/k"}, "directories": ["/root//"]})");
-    CHECK(refusal("/root/conf") == "accepted");
-    CHECK_THAT(refusal(kUsual), Names(kUsual, "networks may use (/root): "));
+    node_root().write("/srv/conf", "{}");
+    node_root().write(kNodeFile, R"({"kubernetes": {"kubeconfig": "/mnt/k"}, "directories": ["/srv//"]})");
+    CHECK(refusal("/srv/conf") == "accepted");
+    CHECK_THAT(refusal(kUsual), Names(kUsual, "networks may use (/srv): "));
     CHECK(refusal(kNodeFile) == "accepted");
-    CHECK(node_file().directory_of("/root/k") == "/root");
+    CHECK(node_file().directory_of("/srv/k") == "/srv");
     CHECK(node_file().directory_of("/mnt/k").empty());
-    for (const char* file : {"/rooted/k", "/root", "/mnt/k2", "/etc/kubernetes/admin.conf"})
+    for (const char* file : {"/srv2/k", "/srv", "/mnt/k2", "/etc/kubernetes/admin.conf"})
         CHECK_THROWS_AS(node_file().directory_of(file), base::OutsideError);
     node_root().write(kNodeFile, R"({"directories": []})");
-    CHECK_THAT(refusal("/root/conf"), Contains("not below a directory"));
-    for (const char* list : {R"("/root")", R"(["root"])", "[1]"}) {
+    CHECK_THAT(refusal("/srv/conf"), Contains("not below a directory"));
+    for (const char* list : {R"("/srv")", R"(["srv"])", "[1]"}) {
         node_root().write(kNodeFile, concat(R"({"directories": )", list, "}"));
         CHECK_THAT(refusal(kUsual), Names(kNodeFile, "directories"));
     }

@@ -1,4 +1,4 @@
-#include "store_files.hpp"
+#include "network_store.hpp"
 
 #include "network_fit.hpp"
 
@@ -12,15 +12,13 @@
 namespace rdmanet::doctor {
 namespace {
 
-constexpr std::size_t kMost = std::size_t{1} << 20U;
-constexpr const char* kFix = "write it on this node, or correct its path in the network or in the node's file";
-
 /// Whether it is there. Throws base::SystemError if it must not be read.
 bool require_file(const Network& network, std::string_view what, const std::string& file, const Context& context,
                   Findings& found) {
+    constexpr std::size_t kMost = std::size_t{1} << 20U;
     if (base::read_host_file_if_exists(context.root, file, kMost)) return true;
-    report_misfit(network, fmt::format("its {} {} is missing on this node, so ADD fails here", what, file), kFix,
-                  found);
+    report_misfit(network, fmt::format("its {} {} is missing on this node, so ADD fails here", what, file),
+                  "write it on this node, or correct its path in the network or in the node's file", found);
     return false;
 }
 
