@@ -47,6 +47,8 @@ server_turns=3                    # one of this many cases that need an API serv
 fuzz_turns=4                      # one of this many fuzz targets
 fuzz_seconds=10
 chaos_rounds=1                    # of reboots, deaths of servers and the like
+chaos_turns=6                     # one of this many commits has them, and those that change what gives addresses
+schedules=10000                   # of the addresses' protocol, and all, with each rule, if the commit changes it
 harness_turns=8                   # one of this many commits tests the software NIC itself, and those that change it
 
 # A run on a machine with ten times too much to do must not fail for it.
@@ -128,7 +130,11 @@ part_unit() {
 }
 
 # Only optimised code has so many schedules in a minute.
-part_model() { counted model build/release/test/model/model_test; }
+part_model() {
+	local few=(${schedules:+--schedules "$schedules"})
+	! changes '(src|include/rdmanet)/(cluster|ipam)/|test/model/' || few=()
+	counted model build/release/test/model/model_test "${few[@]}"
+}
 
 part_fuzz() {
 	local targets
@@ -167,6 +173,7 @@ suite() {
 one_of() { sed -n "$((RDMANET_SEED % $1 + 1))~$1p"; }
 
 changed_files() { git diff --name-only "${RDMANET_BASE:-HEAD~1}" 2>/dev/null || true; }
+changes() { changed_files | grep -qE "^($1)"; }
 
 # Names of the cases that exercise what the commit changes, and at most as many as a run has time for. test/touched has
 # the tags for each source.
@@ -236,7 +243,7 @@ with_server=test/cluster/cluster.sh
 # or all if the commit changes what they exercise.
 with_server_cases() {
 	local name=$1 turns=$server_turns
-	! changed_files | grep -qE '^src/(cluster|kube)/' || turns=1
+	! changes 'src/(cluster|kube)/' || turns=1
 	choose_cases "$logs/$name-cases" "$turns" "$2" "$3"
 	counted "$name" "${@:4}" -f "$logs/$name-cases"
 }
@@ -255,12 +262,16 @@ part_cluster-fault() {
 }
 
 part_chaos() {
+	if ! changes '(src|include/rdmanet)/(cluster|ipam|leases)/|test/cluster/' && ((RDMANET_SEED % chaos_turns)); then
+		result 0 0 1 "chaos: left out"
+		return
+	fi
 	RDMANET_CHAOS_ROUNDS=$chaos_rounds RDMANET_BINARY=$release counted chaos any_kernel $with_server try test/cluster/chaos.py
 }
 
 # Without "none" it has long parts, too.
 part_harness() {
-	if ((harness_turns == 1)) || changed_files | grep -q '^netns-harness/'; then
+	if ((harness_turns == 1)) || changes netns-harness/; then
 		counted harness guest netns-harness/selftest.sh
 	elif ((RDMANET_SEED % harness_turns == 0)); then
 		counted harness guest netns-harness/selftest.sh none
@@ -435,7 +446,7 @@ summary() {
 }
 
 take_all() {
-	guest_turns=1 guest_again=1 sanitized_native=1 sanitized_turns=1 server_turns=1 chaos_rounds=20 fuzz_turns=1 fuzz_seconds=120 harness_turns=1 build_check_of=--all tidy_all=--all
+	guest_turns=1 guest_again=1 sanitized_native=1 sanitized_turns=1 server_turns=1 chaos_rounds=20 chaos_turns=1 schedules='' fuzz_turns=1 fuzz_seconds=120 harness_turns=1 build_check_of=--all tidy_all=--all
 	export RDMANET_FAULT_SAMPLE=${RDMANET_FAULT_SAMPLE:-calls}
 	everyday+=("${only_in_all[@]}")
 }
