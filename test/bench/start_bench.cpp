@@ -3,13 +3,14 @@
 //   test/cluster/cluster.sh run start_bench [NODES] [ATTACHMENTS] [THREADS]      default: 10000, 8, 64
 //
 // One process is all nodes. Each has a connection, a state directory in memory, and a Node object made before.
-// An ADD that fails is repeated, as kubelet does. The threads stand for what the processors of many nodes do at a time.
+// `reconcile` has run since the range was declared. An ADD that fails is repeated, as kubelet does. The threads stand for what the processors of many nodes do at a time.
 #include "api_server.hpp"
 
 #include "support/concat.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
+#include <rdmanet/cluster/reconcile.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
 #include <sys/resource.h>
@@ -65,7 +66,8 @@ public:
         fs::create_directories(directory_);
         cluster::BlocksStore::Options options;
         options.api = [&]() -> kube::Api& {
-            if (!api_) api_ = std::make_unique<kube::Api>(ApiServer::access("rdmanet"), http::Limits{});
+            static const kube::Access access = ApiServer::access("rdmanet");
+            if (!api_) api_ = std::make_unique<kube::Api>(access, http::Limits{});
             return *api_;
         };
         options.kubeconfig = "/k";
@@ -136,6 +138,8 @@ void measure(unsigned count, unsigned attachments, unsigned threads) {
         for (std::thread& maker : makers) maker.join();
     }
     server.declare_range(space, kRange);
+    const auto reconciler = ApiServer::connect("admin");
+    (void)cluster::reconcile(*reconciler, {}, with_patience());
     std::printf("%u Node objects are there\n", count);
     std::fflush(stdout);
 

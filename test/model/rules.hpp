@@ -12,6 +12,7 @@ enum class Rule : std::uint8_t {
     open_after_post,
     mark_first,
     leave_out,
+    exclusive,
     claim_tests_mark,
     claim_tests_uid,
     range_after_pool,

@@ -31,9 +31,10 @@ class World : Scheduler {
 public:
     explicit World(const Setting& setting)
         : setting_(setting), random_(setting.seed), server_(*this, setting.without),
-          begins_(std::array{Begin::empty, Begin::empty, Begin::nodes_change, Begin::node_gone, Begin::given_back}.at(
-              random_.below(5))),
-          has_parallel_calls_(random_.one_of(3)) {
+          begins_(std::array{Begin::empty, Begin::empty, Begin::nodes_change, Begin::node_gone, Begin::given_back,
+                             Begin::together}
+                      .at(random_.below(6))),
+          has_parallel_calls_(begins_ == Begin::together || random_.one_of(3)) {
         static std::array<Process, kMostNodes * kMostCalls + 1> processes; // each has a stack
         files = Files();
         files.without = setting.without;
@@ -70,10 +71,16 @@ private:
         nodes_change, // and reconcile runs
         node_gone,    // the same; the Node of n1 was deleted long ago, and reconcile has marked its block
         given_back,   // the same; n1 has given a block back, and somebody has a copy of its file from before
+        together,     // two ADDs of n1 ask for its first block
     };
-    [[nodiscard]] bool nodes_change() const { return begins_ != Begin::empty; }
+    [[nodiscard]] bool nodes_change() const { return begins_ != Begin::empty && begins_ != Begin::together; }
 
     void prepare() {
+        if (begins_ == Begin::together) {
+            apply("pods", "10.0.0.0/29");
+            add(calls_[0]);
+            return add(calls_[1]);
+        }
         if (begins_ != Begin::node_gone && begins_ != Begin::given_back) {
             if (random_.one_of(2)) apply("pods", "10.0.0.0/29");
             return;

@@ -36,6 +36,9 @@ struct AddressRange {
     // of these without a lease.
     std::optional<std::uint64_t> blocks{};
     std::optional<std::uint64_t> empty_blocks{};
+    // Reconcile has found no pool and no block of another range with addresses of it, since it exists. Then there will
+    // be none, so no node has to look.
+    bool is_exclusive = false;
 };
 
 /// An AddressRange that counts for nothing.

@@ -130,15 +130,19 @@ WriteOutcome BlocksApi::remove(const std::string& name, const std::string& uid, 
     return removed;
 }
 
-std::vector<PoolName> BlocksApi::list_pools(const std::string& space, const base::IpPrefix& subnet,
-                                            const base::Deadline& deadline) {
-    auto pools = requests_.list_if_served<PoolName>(
-        {.path = fmt::format("{}/ippools", kPools), .shape = kube::Shape::metadata}, deadline,
-        [](const json::Reader& object) {
-            const json::Reader metadata = object.at("metadata");
-            return std::optional(PoolName{metadata.at("namespace").string(), metadata.at("name").string()});
-        });
-    if (!pools) return {};
+std::vector<PoolName> BlocksApi::list_pools(const base::Deadline& deadline) {
+    return requests_
+        .list_if_served<PoolName>(
+            {.path = fmt::format("{}/ippools", kPools), .shape = kube::Shape::metadata}, deadline,
+            [](const json::Reader& object) {
+                const json::Reader metadata = object.at("metadata");
+                return std::optional(PoolName{metadata.at("namespace").string(), metadata.at("name").string()});
+            })
+        .value_or(std::vector<PoolName>());
+}
+
+std::vector<PoolName> BlocksApi::pools_with(std::vector<PoolName> pools, const std::string& space,
+                                            const base::IpPrefix& subnet, const base::Deadline& deadline) {
     // The name of a node's slice does not say where the name of the network ends and that of the node begins, so the
     // cluster is asked for the node.
     std::set<std::string> nodes;
@@ -150,12 +154,12 @@ std::vector<PoolName> BlocksApi::list_pools(const std::string& space, const base
         (is_node ? nodes : others).insert(slice.node);
         return is_node;
     };
-    std::erase_if(*pools, [&](const PoolName& pool) {
+    std::erase_if(pools, [&](const PoolName& pool) {
         if (const auto its = subnet_of_pool(space, pool.name)) return !overlap(*its, subnet);
         const std::vector<NodeSlice> slices = slices_of_pool(space, pool.name);
         return std::none_of(slices.begin(), slices.end(), is_of_node);
     });
-    return *std::move(pools);
+    return pools;
 }
 
 std::optional<Pool> BlocksApi::find_pool(const PoolName& name, const base::Deadline& deadline) {

@@ -48,10 +48,12 @@ public:
     [[nodiscard]] WriteOutcome remove(const std::string& name, const std::string& uid, const std::string& version,
                                       const base::Deadline& deadline);
 
-    /// The pools of all namespaces whose names say that they have addresses of the subnet: those of the range's network,
-    /// whole or cut into slices of nodes. None if the server does not know pools. From etcd.
-    [[nodiscard]] std::vector<PoolName> list_pools(const std::string& space, const base::IpPrefix& subnet,
-                                                   const base::Deadline& deadline);
+    /// The pools of all namespaces. None if the server does not know pools. From etcd.
+    [[nodiscard]] std::vector<PoolName> list_pools(const base::Deadline& deadline);
+    /// Those whose names say that they have addresses of the subnet: those of the range's network, whole or cut into
+    /// slices of nodes.
+    [[nodiscard]] std::vector<PoolName> pools_with(std::vector<PoolName> pools, const std::string& space,
+                                                   const base::IpPrefix& subnet, const base::Deadline& deadline);
     [[nodiscard]] std::optional<Pool> find_pool(const PoolName& name, const base::Deadline& deadline);
     /// Tests that the pool is as it was read. An empty mark takes the present one away.
     [[nodiscard]] WriteOutcome mark_pool(const PoolName& name, const Pool& pool, const std::string& mark,

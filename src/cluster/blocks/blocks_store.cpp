@@ -145,7 +145,7 @@ void BlocksStore::confirm(const base::Deadline& deadline) {
     const base::FileLock lock = lock_requests(options_, deadline);
     NodeBlocks blocks(*file_, options_);
     if (!file_->ranges().empty() || !file_->list_all().empty()) blocks.confirm(deadline, deadline);
-    blocks.look_for_unknown(deadline);
+    (void)blocks.look_for_unknown(deadline);
     if (!file_->blocks().empty())
         file_->change(deadline, [](ipam::BlockRows& rows) { (void)rows.close_idle(kIdleBlock); });
     blocks.settle(deadline);
@@ -188,7 +188,9 @@ void BlocksStore::confirm_soon(const base::Deadline& deadline) {
         return;
     }
     try {
-        NodeBlocks(*file_, options_).confirm(deadline.at_most(kFirstAnswer), deadline.at_most(kWholeAnswer));
+        NodeBlocks blocks(*file_, options_);
+        blocks.confirm(deadline.at_most(kFirstAnswer), deadline.at_most(kWholeAnswer));
+        (void)blocks.look_once(deadline.at_most(kWholeAnswer));
         silence_of(options_).forget();
     } catch (const StoreError& error) {
         if (error.unreachable()) silence_of(options_).note_time(file_->now().boot);

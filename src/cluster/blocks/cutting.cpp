@@ -3,7 +3,6 @@
 
 #include "../tries.hpp"
 
-#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
@@ -106,12 +105,6 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
 
 NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, bool was_full, const Deadline& deadline) {
     BlockRange range = range_of(claim, deadline);
-    const base::BootMemory has_looked(options_.state_directory, options_.boot_id, "cluster-blocks",
-                                      fmt::format("{}\n{}", options_.kubeconfig, options_.node_name));
-    if (!has_looked.find()) {
-        look_for_unknown(deadline);
-        has_looked.note("looked");
-    }
     if (!range.is_fenced) {
         know_this_node(deadline);
         fence(range, deadline);
@@ -126,7 +119,14 @@ NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, bool was_full, 
 /// a node that starts to use a pool looks for ranges after the pool was made: so one of both sees the other.
 void NodeBlocks::fence(BlockRange& range, const Deadline& deadline) {
     range.held_by.clear();
-    for (const PoolName& name : api_.list_pools(range.space, range.subnet, deadline)) {
+    if (const AddressRange* const declared = recall(range, deadline); declared == nullptr || !declared->is_exclusive)
+        mark_holders(range, deadline);
+    range.is_fenced = true;
+    file_.change(deadline, [&](Rows& rows) { rows.put_range(range); });
+}
+
+void NodeBlocks::mark_holders(BlockRange& range, const Deadline& deadline) {
+    for (const PoolName& name : api_.pools_with(api_.list_pools(deadline), range.space, range.subnet, deadline)) {
         const std::string text = fmt::format("{}/{}", name.name_space, name.name);
         bool is_marked = false;
         for (int attempt = 0; attempt < kMostMarkings && !is_marked; ++attempt) {
@@ -155,8 +155,6 @@ void NodeBlocks::fence(BlockRange& range, const Deadline& deadline) {
         if (other.space != range.space || !overlap(other.subnet, range.subnet)) but_of.push_back(other.uid);
     if (!api_.list_other_blocks(range.space, range.subnet, but_of, deadline).empty())
         range.held_by.emplace_back(ipam::kOtherBlocks);
-    range.is_fenced = true;
-    file_.change(deadline, [&](Rows& rows) { rows.put_range(range); });
 }
 
 /// What had addresses of the range when it was fenced gives no more of them, so it only gets less.
@@ -208,10 +206,6 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::Claim& claim, bo
     const Candidates candidates(cut_of.blocks_with(claim.usable));
     const Uint128 count = candidates.count();
     if (count == 0) return false;
-    if (was_full && count > kMostNames) {
-        const AddressRange* const declared = recall(range, deadline);
-        if (declared != nullptr && declared->blocks && *declared->blocks >= count_of_blocks(*declared)) return false;
-    }
     std::optional<std::vector<Interval>> held; // by others, once a candidate is found
     std::set<std::string> taken;
     std::optional<IpPrefix> last_own;
@@ -228,7 +222,7 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::Claim& claim, bo
     };
     const auto try_to_cut = [&](const IpPrefix& block) {
         taken.insert(name_at(block));
-        return cut(range, block, deadline) == Cut::done;
+        return take(range, block, deadline) == Cut::done;
     };
     const std::uint64_t seed = base::hash64(fmt::format("{} {}", options_.node_name, range.subnet));
     const Uint128 start = last_own ? candidates.place_from(cut_of.index_of(last_own->address()) + 1) : seed % count;
@@ -240,6 +234,11 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::Claim& claim, bo
         }
         const IpPrefix block = cut_of.at(candidates.at(place));
         if (!is_out(block) && try_to_cut(block)) return true;
+    }
+    (void)look_once(deadline);
+    if (was_full && count > kMostNames) {
+        const AddressRange* const declared = recall(range, deadline);
+        if (declared != nullptr && declared->blocks && *declared->blocks >= count_of_blocks(*declared)) return false;
     }
     taken.merge(api_.recall_names(range.uid, deadline));
     int tries = 0;
@@ -254,6 +253,12 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::Claim& claim, bo
         if (try_to_cut(block)) return true;
     }
     return false;
+}
+
+/// Who has the block may be this node itself, before it has booted.
+NodeBlocks::Cut NodeBlocks::take(const BlockRange& range, const IpPrefix& prefix, const Deadline& deadline) {
+    if (cut(range, prefix, deadline) == Cut::done) return Cut::done;
+    return look_once(deadline) ? cut(range, prefix, deadline) : Cut::taken;
 }
 
 /// The row comes first and gives nothing. It is opened only after the answer, and after the range was read again from
@@ -327,7 +332,7 @@ NodeBlocks::Search NodeBlocks::claim_wanted(const BlockRange& range, const IpAdd
                         "`rdmanet gc`",
                         wanted, prefix));
     }
-    if (cut(range, prefix, deadline) == Cut::done) return {.found = true};
+    if (take(range, prefix, deadline) == Cut::done) return {.found = true};
     const auto holder = api_.find_block(name, deadline);
     if (!holder)
         throw StoreError(StoreError::Kind::temporary,

@@ -2,6 +2,7 @@
 #include "../tries.hpp"
 #include "node_blocks.hpp"
 
+#include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
@@ -49,7 +50,17 @@ void NodeBlocks::give_back(const Block& going, const Deadline& deadline) {
     }
 }
 
-void NodeBlocks::look_for_unknown(const Deadline& deadline) {
+bool NodeBlocks::look_once(const Deadline& deadline) {
+    const base::BootMemory has_looked(options_.state_directory, options_.boot_id, "cluster-blocks",
+                                      fmt::format("{}\n{}", options_.kubeconfig, options_.node_name));
+    if (has_looked.find()) return false;
+    const bool has_removed = look_for_unknown(deadline);
+    has_looked.note("looked");
+    return has_removed;
+}
+
+bool NodeBlocks::look_for_unknown(const Deadline& deadline) {
+    bool has_removed = false;
     know_this_node(deadline);
     std::vector<std::string> left_alone;
     for (const BlockObject& listed : api_.recall_blocks_of(options_.node_name, deadline)) {
@@ -60,6 +71,7 @@ void NodeBlocks::look_for_unknown(const Deadline& deadline) {
         if (why.empty() && options_.find_doubt) why = options_.find_doubt();
         if (why.empty()) {
             (void)api_.remove(object->name, object->uid, object->version, deadline);
+            has_removed = true;
             continue;
         }
         left_alone.push_back(fmt::format("{} ({})", object->name, why));
@@ -68,13 +80,14 @@ void NodeBlocks::look_for_unknown(const Deadline& deadline) {
         own.gone.reset();
         if (!(own.node == object->node) || object->gone) (void)api_.write(own, object->version, deadline);
     }
-    if (left_alone.empty()) return;
+    if (left_alone.empty()) return has_removed;
     const std::size_t named = std::min(left_alone.size(), kMostBlocksNamed);
     warn(fmt::format("{} of this node that its state directory does not know are left alone until nothing on the node "
                      "has one of their addresses: {}{}",
                      base::counted(left_alone.size(), "block", "blocks"),
                      base::join({left_alone.begin(), left_alone.begin() + static_cast<std::ptrdiff_t>(named)}),
                      named < left_alone.size() ? " and others" : ""));
+    return has_removed;
 }
 
 } // namespace rdmanet::cluster

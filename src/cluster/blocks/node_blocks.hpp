@@ -38,8 +38,11 @@ public:
     void confirm(const base::Deadline& first, const base::Deadline& deadline);
 
     /// Blocks that the cluster has for this node and the file lacks: those with addresses that the node still has are
-    /// left alone, and the others go. Once in a boot before the first cut, and in `gc`.
-    void look_for_unknown(const base::Deadline& deadline);
+    /// left alone, and the others go: whether there were any.
+    [[nodiscard]] bool look_for_unknown(const base::Deadline& deadline);
+    /// The same once in a boot: when a block is taken, or at the first confirmation of an ADD. The server looks at the
+    /// blocks of all nodes for it.
+    [[nodiscard]] bool look_once(const base::Deadline& deadline);
 
     /// Gives back what is going, and looks at what is closed.
     void settle(const base::Deadline& deadline);
@@ -56,12 +59,14 @@ private:
     [[nodiscard]] BlockRange range_of(const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] bool is_still_declared(const BlockRange& range, const Deadline& deadline);
     void fence(BlockRange& range, const Deadline& deadline);
+    void mark_holders(BlockRange& range, const Deadline& deadline);
     [[nodiscard]] std::vector<ipam::Interval> held_by_others(const BlockRange& range, const Deadline& deadline);
     [[nodiscard]] bool adopt_former(const BlockRange& range, const Deadline& deadline);
     [[nodiscard]] bool claim_new(const BlockRange& range, const ipam::Claim& claim, bool was_full,
                                  const Deadline& deadline);
     [[nodiscard]] Search claim_wanted(const BlockRange& range, const base::IpAddress& wanted, const Deadline& deadline);
     enum class Cut : std::uint8_t { done, taken };
+    [[nodiscard]] Cut take(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
     [[nodiscard]] Cut cut(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
     [[nodiscard]] std::string describe_holders(const BlockRange& range, const Deadline& deadline);
 

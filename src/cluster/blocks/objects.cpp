@@ -147,6 +147,8 @@ std::variant<AddressRange, IgnoredRange> parse_range(const json::Reader& object)
         if (const auto status = object.find("status")) {
             range.blocks = count_in(*status, "blocks");
             range.empty_blocks = count_in(*status, "emptyBlocks");
+            // A backup may bring the status back with another range.
+            range.is_exclusive = text_or_empty(*status, "exclusiveUID") == range.uid;
         }
         return range;
     } catch (const json::ValueError& error) {

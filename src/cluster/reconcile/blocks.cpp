@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/json/writer.hpp>
 
 #include <optional>
 
@@ -52,6 +53,8 @@ ReconciledBlocks::ReconciledBlocks(kube::Api& api, Act act, Reconciled& into)
 
 void ReconciledBlocks::run(ClusterView& view, const base::Deadline& deadline) {
     using Parsed = std::optional<BlockObject>;
+    const std::vector<AddressRange> ranges =
+        act_ == Act::frees ? api_.list_ranges(From::etcd, deadline).declared : std::vector<AddressRange>();
     const auto listed = requests_.list_if_served<Parsed>(
         {.path = kAllBlocks}, deadline, [](const json::Reader& object) { return std::optional(parse_block(object)); });
     into_.seen.blocks = {.is_served = listed.has_value(), .count = listed ? listed->size() : 0};
@@ -62,7 +65,7 @@ void ReconciledBlocks::run(ClusterView& view, const base::Deadline& deadline) {
             ++into_.unreadable;
         else if (judge(*block, view, deadline) == Outcome::stays)
             staying.push_back(*block);
-    if (act_ == Act::frees) write_counts(staying, deadline);
+    write_status(ranges, staying, deadline);
 }
 
 /// The list only says which blocks are to be looked at.
@@ -115,9 +118,23 @@ ReconciledBlocks::Outcome ReconciledBlocks::keep(const BlockObject& block, std::
     return Outcome::stays;
 }
 
-/// Without those of the requestable part.
-void ReconciledBlocks::write_counts(const std::vector<BlockObject>& blocks, const base::Deadline& deadline) {
-    for (const AddressRange& range : api_.list_ranges(From::etcd, deadline).declared) {
+/// Both lists are newer than the range. Pools that are made later belong to nodes that see the range, and blocks of other
+/// ranges are opened only where it is not (NodeBlocks::fence(), NodeBlocks::cut()).
+bool ReconciledBlocks::is_exclusive(const AddressRange& range, const std::vector<BlockObject>& blocks,
+                                    const base::Deadline& deadline) {
+    if (into_.unreadable != 0) return false;
+    for (const BlockObject& block : blocks) {
+        const auto addresses = block_of_name(range.space, block.name);
+        if (block.range_uid != range.uid && addresses && overlap(*addresses, range.subnet)) return false;
+    }
+    if (!pools_) pools_ = api_.list_pools(deadline);
+    return api_.pools_with(*pools_, range.space, range.subnet, deadline).empty();
+}
+
+/// The counts are without the requestable part.
+void ReconciledBlocks::write_status(const std::vector<AddressRange>& ranges, const std::vector<BlockObject>& blocks,
+                                    const base::Deadline& deadline) {
+    for (const AddressRange& range : ranges) {
         std::uint64_t count = 0;
         std::uint64_t empty = 0;
         for (const BlockObject& block : blocks) {
@@ -126,12 +143,17 @@ void ReconciledBlocks::write_counts(const std::vector<BlockObject>& blocks, cons
             ++count;
             if (block.in_use == 0) ++empty;
         }
-        if (count == range.blocks.value_or(0) && empty == range.empty_blocks.value_or(0)) continue;
+        const bool exclusive = range.is_exclusive || is_exclusive(range, blocks, deadline);
+        if (count == range.blocks.value_or(0) && empty == range.empty_blocks.value_or(0) &&
+            exclusive == range.is_exclusive)
+            continue;
+        json::Writer status;
+        status.begin_object().member("blocks", count).member("emptyBlocks", empty);
+        if (exclusive) status.member("exclusiveUID", range.uid);
+        status.end_object();
         (void)requests_.patch(
             path_to(kAllRanges, range.name) + "/status",
-            std::move(Changes()
-                          .test("/metadata/uid", quoted_json(range.uid))
-                          .set("/status", fmt::format(R"({{"blocks":{},"emptyBlocks":{}}})", count, empty))),
+            std::move(Changes().test("/metadata/uid", quoted_json(range.uid)).set("/status", status.to_text())),
             deadline);
     }
 }

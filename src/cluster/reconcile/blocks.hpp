@@ -7,6 +7,7 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/reconcile.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,16 @@ private:
     [[nodiscard]] Outcome mark(BlockObject block, const GoneMark& mark, NodeFate fate, const base::Deadline& deadline);
     [[nodiscard]] Outcome free(const BlockObject& block, NodeFate fate, const base::Deadline& deadline);
     Outcome keep(const BlockObject& block, std::string why);
-    void write_counts(const std::vector<BlockObject>& blocks, const base::Deadline& deadline);
+    [[nodiscard]] bool is_exclusive(const AddressRange& range, const std::vector<BlockObject>& blocks,
+                                    const base::Deadline& deadline);
+    void write_status(const std::vector<AddressRange>& ranges, const std::vector<BlockObject>& blocks,
+                      const base::Deadline& deadline);
 
     BlocksApi api_;
     Requests requests_;
     ReconcileOptions::Act act_;
     Reconciled& into_;
+    std::optional<std::vector<PoolName>> pools_{}; // of all namespaces, once they are listed
 };
 
 } // namespace rdmanet::cluster

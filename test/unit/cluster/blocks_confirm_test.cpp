@@ -53,6 +53,8 @@ TEST_CASE_METHOD(Confirmations,
     Relay relay("rdmanet");
     auto a = node_with_pod(&relay);
     a->now.boot += 121;
+    CHECK_THAT(a->reserve("c2", {claim(kRange)}), EndsWith("/24")); // the first one looks for unknown blocks, too
+    a->now.boot += 121;
     (void)relay.take_requests();
     CHECK_THAT(a->reserve("d", {claim(kRange)}), EndsWith("/24"));
     CHECK(relay.take_requests() == std::vector<std::string>{std::string("GET ") + kNodesPath + "/" + a->name(),

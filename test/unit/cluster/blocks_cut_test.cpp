@@ -33,7 +33,7 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(Cuts, "the first block of a boot costs seven requests, and two more for each pool that is marked") {
+TEST_CASE_METHOD(Cuts, "the first block of a boot costs six requests, and two more for each pool that is marked") {
     declare(kRange);
     const int pools = GENERATE(0, 2);
     if (pools != 0) {
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(Cuts, "the first block of a boot costs seven requests, and two 
     CHECK_THAT(text_of(store.reserve(owner("c", "p"), {claim(kRange)}, soon())), EndsWith("/24"));
     const auto requests = relay.take_requests();
     CAPTURE(requests);
-    CHECK(requests.size() == 7 + 2 * static_cast<std::size_t>(pools));
+    CHECK(requests.size() == 6 + 2 * static_cast<std::size_t>(pools));
     CHECK(requests.back() == kListRanges);
 
     std::size_t own = a->file->blocks().size();
@@ -63,6 +63,19 @@ TEST_CASE_METHOD(Cuts, "the first block of a boot costs seven requests, and two 
         CHECK(more.size() == (a->file->blocks().size() == own ? 0U : 2U)); // the POST, and the look after it
         own = a->file->blocks().size();
     }
+}
+
+TEST_CASE_METHOD(Cuts, "a node lists no pools and blocks of a range that reconcile has found to be exclusive") {
+    const std::string uid = declare(kRange);
+    const bool is_of_this_range = GENERATE(true, false);
+    patch(path_of_range(kRange) + "/status", R"([{"op":"add","path":"/status","value":{"exclusiveUID":")" +
+                                                 (is_of_this_range ? uid : "another") + "\"}}]");
+    Relay relay("rdmanet");
+    auto a = node_behind(relay, "a");
+    CHECK_THAT(a->reserve("c", {claim(kRange)}), EndsWith("/24"));
+    const auto requests = relay.take_requests();
+    CAPTURE(requests);
+    CHECK(requests.size() == (is_of_this_range ? 4 : 6));
 }
 
 TEST_CASE_METHOD(Cuts, "a block is opened only if its range is there after the POST, with that UID, and alone") {

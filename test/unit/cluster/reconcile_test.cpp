@@ -366,6 +366,9 @@ TEST_CASE_METHOD(Leftovers, "5,000 nodes cost a request for 100 of them, and pod
                R"(","rdmanet.cni/node-name":"n1","rdmanet.cni/boot-id":"b1"}},"spec":{"podref":")" + ref("p") +
                R"(","ifname":"net1"}})";
     });
+    cluster.add(kRangesPath, 1, [](const std::string&) {
+        return R"({"metadata":{"name":"r","uid":"r"},"spec":{"range":"11.0.0.0/8"},"status":{"exclusiveUID":"r"}})";
+    });
     Relay relay("admin", space);
     relay.replace_answers([&](const std::string& request) { return cluster.answer(request); });
     const auto api = relay.connect();
