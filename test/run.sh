@@ -4,7 +4,7 @@
 # Debian packages that it needs and builds everything. The last line is: N passed, N failed, N skipped.
 #
 #   test/run.sh            the everyday run: ten minutes on two processors. Long parts take samples, which the commit
-#                          chooses (test/seed). Cases that exercise what the commit changes (test/touched) are always run
+#                          chooses (test/seed): more of the cases that exercise what it changes (test/touched)
 #   test/run.sh --all      no samples, and the parts that only --all has: some hours
 #   test/run.sh PART...    only these parts, and the builds that they need. See `everyday` and `only_in_all` below
 #
@@ -126,7 +126,6 @@ part_unit() {
 		# take half the time.
 		ASAN_OPTIONS=quarantine_size_mb=4 counted "unit-$(basename "$program")" "$program" -r progress
 	done
-	counted unit-model build/sanitize/test/model/model_test --schedules 200
 }
 
 # Only optimised code has so many schedules in a minute.
@@ -182,7 +181,7 @@ touched_cases() {
 	changed=$(changed_files)
 	while read -r pattern tags; do
 		! grep -qE "$pattern" <<<"$changed" || $e2e_test --list-test-names-only "$tags" || true # the status is their number
-	done < <(grep -v '^#' test/touched) | sort -u | shuf -n 40 --random-source=<(yes "$RDMANET_SEED")
+	done < <(grep -v '^#' test/touched) | sort -u | shuf -n 24 --random-source=<(yes "$RDMANET_SEED")
 }
 
 # choose_cases FILE TURNS PROGRAM TAGS: writes the names of one of TURNS cases. The others count as skipped.
@@ -239,11 +238,11 @@ cluster_test=build/sanitize/test/unit/cluster/cluster_test
 fault_test=build/release/test/fault/fault_test
 with_server=test/cluster/cluster.sh
 
-# with_server_cases NAME PROGRAM TAGS COMMAND...: runs COMMAND with a file of cases that need an API server: one of a few,
-# or all if the commit changes what they exercise.
+# with_server_cases NAME PROGRAM TAGS COMMAND...: runs COMMAND with a file of cases that need an API server: one of three,
+# and every other one if the commit changes what they exercise.
 with_server_cases() {
 	local name=$1 turns=$server_turns
-	! changes 'src/(cluster|kube)/' || turns=1
+	! changes 'src/(cluster|kube)/' || ((turns == 1)) || turns=2
 	choose_cases "$logs/$name-cases" "$turns" "$2" "$3"
 	counted "$name" "${@:4}" -f "$logs/$name-cases"
 }
