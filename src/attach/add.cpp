@@ -175,6 +175,8 @@ public:
         record_.wanted = wanted_of(context_.config.rdma);
         const Conclusion end = conclude(progress);
         commit(record_, lock_, session_.node, session_.records, context_.deadline);
+        PodProbe pods(session_.node);
+        session_.leases.note_addresses(record_, pods);
         if (context_.config.is_rdma_only()) return context_.request.conf.prev_result.value_or(cni::Result{});
         return complete(context_.request, context_.config, end, progress.own);
     }

@@ -51,8 +51,6 @@ void commit(state::AttachmentRecord& record, base::FileLock& lock, const Node& n
     }
     record.phase = state::Phase::attached;
     records.save(record);
-    for (const ipam::Lease& lease : leases::recorded_leases_of(record))
-        records.note_address(lease.space, lease.address.address(), record.key);
     records.show_committed(record.key, lock);
 }
 

@@ -280,14 +280,23 @@ std::string target_of(const std::string& link) {
 
 } // namespace
 
-void AttachmentStore::note_address(const std::string& space, const base::IpAddress& address,
+bool AttachmentStore::note_address(const std::string& space, const base::IpAddress& address,
                                    const AttachmentKey& key) const {
     const std::string link = link_of(space, address);
     const std::string file = key.file_name();
-    if (::symlink(file.c_str(), link.c_str()) == 0) return;
-    if (errno == ENOENT && ::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU) == 0) note_all_addresses();
-    (void)::unlink(link.c_str()); // of an attachment that had it before
-    (void)::symlink(file.c_str(), link.c_str());
+    if (::symlink(file.c_str(), link.c_str()) == 0) return true;
+    if (errno == ENOENT && ::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU) == 0) {
+        note_all_addresses();
+        return note_address(space, address, key);
+    }
+    const std::string holder = target_of(link);
+    return holder.empty() || holder == file;
+}
+
+void AttachmentStore::take_address_over(const std::string& space, const base::IpAddress& address,
+                                        const AttachmentKey& key) const {
+    (void)::unlink(link_of(space, address).c_str());
+    (void)note_address(space, address, key);
 }
 
 /// Records of an earlier version have no links.
@@ -295,7 +304,7 @@ void AttachmentStore::note_all_addresses() const {
     for (const AttachmentRecord& record : list().records)
         for (const RecordedLease& lease : record.leases)
             if (const auto prefix = base::IpPrefix::parse(lease.address))
-                note_address(lease.space, prefix->address(), record.key);
+                (void)note_address(lease.space, prefix->address(), record.key);
 }
 
 void AttachmentStore::forget_address(const std::string& space, const base::IpAddress& address,

@@ -108,8 +108,12 @@ public:
     // Which attachment has an address, whatever the lease stores say. One system call for each, whatever the number of
     // attachments. `space`: as RecordedLease.
 
-    /// After its record is saved. What can't be noted is in the lease store alone.
-    void note_address(const std::string& space, const base::IpAddress& address, const AttachmentKey& key) const;
+    /// After its record is saved. False: another attachment is noted, and stays so. What can't be noted is in the lease
+    /// store alone.
+    [[nodiscard]] bool note_address(const std::string& space, const base::IpAddress& address,
+                                    const AttachmentKey& key) const;
+    /// Notes it in place of another attachment.
+    void take_address_over(const std::string& space, const base::IpAddress& address, const AttachmentKey& key) const;
     /// Unless another attachment has it by now.
     void forget_address(const std::string& space, const base::IpAddress& address, const AttachmentKey& key) const;
     /// nullopt: no record has it that was noted.

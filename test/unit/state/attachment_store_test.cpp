@@ -55,18 +55,21 @@ TEST_CASE("the record that has an address is found by it, as long as both are th
     CHECK_FALSE(finds());
     store.save(record);
     CHECK_FALSE(finds());
-    store.note_address("blue", address, record.key);
+    CHECK(store.note_address("blue", address, record.key));
     CHECK(finds());
     CHECK_FALSE(store.find_with_address("", address));
-    store.note_address("blue", address, record.key.with_role("ipam")); // another attachment has taken it
+    CHECK(store.note_address("blue", address, record.key));
+    CHECK_FALSE(store.note_address("blue", address, record.key.with_role("ipam")));
+    CHECK(finds());
+    store.take_address_over("blue", address, record.key.with_role("ipam"));
     CHECK_FALSE(finds());
-    store.note_address("blue", address, record.key);
+    store.take_address_over("blue", address, record.key);
     record.leases.clear();
     store.save(record);
     CHECK_FALSE(finds());
     store.save(record = state::sample_record());
     std::filesystem::remove_all(directory.path() + "/state/addresses"); // as an earlier version leaves it
-    store.note_address("blue", address, record.key);
+    CHECK(store.note_address("blue", address, record.key));
     const auto prefix = base::IpPrefix::parse(record.leases.front().address).value();
     const auto finds_sample = [&] {
         return store.find_with_address(record.leases.front().space, prefix.address()).has_value();
