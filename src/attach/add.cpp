@@ -168,6 +168,8 @@ public:
         Progress progress{.record = record_, .own = lease()};
         session_.records.save(record_);
         is_recorded_ = true;
+        PodProbe pods(session_.node);
+        session_.leases.note_addresses(record_, pods, context_.deadline);
         claim_.reset();
         for (std::size_t at = 0; at < steps_.size(); ++at) apply(at, progress);
         for (const cni::IpConfig& ip : progress.own.ips) record_.ips.push_back(ip.address.to_string());
@@ -175,8 +177,6 @@ public:
         record_.wanted = wanted_of(context_.config.rdma);
         const Conclusion end = conclude(progress);
         commit(record_, lock_, session_.node, session_.records, context_.deadline);
-        PodProbe pods(session_.node);
-        session_.leases.note_addresses(record_, pods);
         if (context_.config.is_rdma_only()) return context_.request.conf.prev_result.value_or(cni::Result{});
         return complete(context_.request, context_.config, end, progress.own);
     }

@@ -83,8 +83,9 @@ cni::Result add(const cni::Request& request, const Node& node) {
     allocation = session.leases.take(
         config, requested_addresses(request), record, pods, [&] { session.records.save(record); }, deadline);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());
+    session.records.save(record);
+    session.leases.note_addresses(record, pods, deadline);
     commit(record, *lock, node, session.records, deadline);
-    session.leases.note_addresses(record, pods);
     rollback.commit();
     lock.reset();
     undo_reclaimed(allocation.reclaimed_from, node, session.records, session.leases);

@@ -146,16 +146,20 @@ ipam::Allocation allocate_once(ipam::Store& store, ipam::Config config, const ip
 
 } // namespace
 
-void Leases::note_addresses(const state::AttachmentRecord& record, ipam::LivenessProbe& pods) const {
+void Leases::note_addresses(const state::AttachmentRecord& record, ipam::LivenessProbe& pods,
+                            const base::Deadline& deadline) const {
     for (const ipam::Lease& lease : recorded_leases_of(record)) {
         const base::IpAddress address = lease.address.address();
         if (records_.note_address(lease.space, address, record.key)) continue;
-        if (const auto twice = find_given_twice({lease}, owner_key(record.key), records_, pods))
-            throw ipam::StoreError(ipam::StoreError::Kind::temporary,
-                                   fmt::format("{} has got {} from another lease store at the same moment, so this ADD "
-                                               "is undone: keep all addresses of a range in one store",
-                                               twice->holder, address));
-        records_.take_address_over(lease.space, address, record.key);
+        const base::FileLock lock = records_.lock_addresses(deadline);
+        do {
+            if (const auto twice = find_given_twice({lease}, owner_key(record.key), records_, pods))
+                throw ipam::StoreError(ipam::StoreError::Kind::temporary,
+                                       fmt::format("{} has {}, too, perhaps from another lease store: keep all "
+                                                   "addresses of a range in one store",
+                                                   twice->holder, address));
+            records_.forget_note(lease.space, address);
+        } while (!records_.note_address(lease.space, address, record.key));
     }
 }
 

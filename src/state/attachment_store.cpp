@@ -220,6 +220,10 @@ base::FileLock AttachmentStore::lock_device(const std::string& device, const bas
     return lock_file("devices.lock", base::hash64(device), fmt::format("the lock of device {}", device), deadline);
 }
 
+base::FileLock AttachmentStore::lock_addresses(const base::Deadline& deadline) const {
+    return lock_file("devices.lock", base::hash64("addresses of attachments"), "the lock of noted addresses", deadline);
+}
+
 base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const {
     return lock_file("rdma.lock", 0, "the lock of RDMA device moves (a node makes one at a time)", deadline);
 }
@@ -282,21 +286,18 @@ std::string target_of(const std::string& link) {
 
 bool AttachmentStore::note_address(const std::string& space, const base::IpAddress& address,
                                    const AttachmentKey& key) const {
+    constexpr int kMostTries = 3; // others make the directory, or forget the address
     const std::string link = link_of(space, address);
     const std::string file = key.file_name();
-    if (::symlink(file.c_str(), link.c_str()) == 0) return true;
-    if (errno == ENOENT && ::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU) == 0) {
-        note_all_addresses();
-        return note_address(space, address, key);
+    for (int attempt = 0; attempt < kMostTries; ++attempt) {
+        if (::symlink(file.c_str(), link.c_str()) == 0) return true;
+        if (errno == ENOENT) {
+            if (::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU) == 0) note_all_addresses();
+        } else if (const std::string holder = target_of(link); !holder.empty()) {
+            return holder == file;
+        }
     }
-    const std::string holder = target_of(link);
-    return holder.empty() || holder == file;
-}
-
-void AttachmentStore::take_address_over(const std::string& space, const base::IpAddress& address,
-                                        const AttachmentKey& key) const {
-    (void)::unlink(link_of(space, address).c_str());
-    (void)note_address(space, address, key);
+    return true;
 }
 
 /// Records of an earlier version have no links.
@@ -311,6 +312,10 @@ void AttachmentStore::forget_address(const std::string& space, const base::IpAdd
                                      const AttachmentKey& key) const {
     const std::string link = link_of(space, address);
     if (target_of(link) == key.file_name()) (void)::unlink(link.c_str()); // what stays is stale
+}
+
+void AttachmentStore::forget_note(const std::string& space, const base::IpAddress& address) const {
+    (void)::unlink(link_of(space, address).c_str());
 }
 
 std::optional<AttachmentRecord> AttachmentStore::find_with_address(const std::string& space,

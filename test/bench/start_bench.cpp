@@ -3,7 +3,8 @@
 //   test/cluster/cluster.sh run start_bench [NODES] [ATTACHMENTS] [THREADS]      default: 10000, 8, 64
 //
 // One process is all nodes. Each has a connection, a state directory in memory, and a Node object made before.
-// `reconcile` has run since the range was declared. An ADD that fails is repeated, as kubelet does. The threads stand for what the processors of many nodes do at a time.
+// `reconcile` has run since the range was declared. An ADD that fails is repeated, as kubelet does. The threads stand
+// for what the processors of many nodes do at a time.
 #include "api_server.hpp"
 
 #include "support/concat.hpp"

@@ -192,7 +192,8 @@ Outcome FakeServer::get(const Request& request, Asker& asker) {
         const bool hides_ranges = kind == "addressranges" && is_off(Rule::range_after_pool);
         const bool hides_blocks = kind == "addressblocks" && is_off(its_rule);
         if (asker.uses_pools && !is_from_memory && (hides_ranges || hides_blocks)) return list(request, {});
-        if (asker.is_reconcile && kind == "ippools" && is_off(Rule::exclusive)) return list(request, {});
+        if (asker.is_reconcile && kind == "ippools" && is_off(Rule::exclusive_pools)) return list(request, {});
+        if (asker.is_reconcile && kind == "addressblocks" && is_off(Rule::exclusive_blocks)) return list(request, {});
         if (kind == "addressranges" && is_off(Rule::open_after_post))
             for (const auto& range : ranges_)
                 if (range->root["metadata"]["uid"] == asker.posted_range) return list(request, {range});

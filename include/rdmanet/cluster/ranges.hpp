@@ -36,8 +36,7 @@ struct AddressRange {
     // of these without a lease.
     std::optional<std::uint64_t> blocks{};
     std::optional<std::uint64_t> empty_blocks{};
-    // Reconcile has found no pool and no block of another range with addresses of it, since it exists. Then there will
-    // be none, so no node has to look.
+    // And it has found no pool and no block of another range with addresses of it, so nodes need not look for them.
     bool is_exclusive = false;
 };
 

@@ -59,8 +59,8 @@ struct Reconciled {
 };
 
 /// Frees what is left in the namespace of pools and reservations, and of blocks, and writes into the status of each
-/// AddressRange how many blocks it has, how many of them lie empty, and whether nothing else has its addresses. What the server does not answer or refuses is
-/// in `failure`, and the rest goes on.
+/// AddressRange how many blocks it has, how many of them lie empty, and whether nothing else has its addresses. What
+/// the server does not answer or refuses is in `failure`, and the rest goes on.
 [[nodiscard]] Reconciled reconcile(kube::Api& api, const ReconcileOptions& options, const base::Deadline& deadline);
 
 } // namespace rdmanet::cluster

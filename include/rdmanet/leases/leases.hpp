@@ -82,9 +82,10 @@ public:
                                         const std::vector<ipam::RequestedAddress>& requested,
                                         state::AttachmentRecord& record, ipam::LivenessProbe& pods,
                                         const std::function<void()>& save, const base::Deadline& deadline);
-    /// Notes that the attachment has its addresses, after its record is saved. Of two ADDs that got one address from two
-    /// stores at the same moment, the second one finds out here. Throws ipam::StoreError.
-    void note_addresses(const state::AttachmentRecord& record, ipam::LivenessProbe& pods) const;
+    /// Notes that the attachment has its addresses, after its record is saved with them. Of two ADDs that got one address
+    /// from two stores at the same moment, the second one finds out here. Throws ipam::StoreError.
+    void note_addresses(const state::AttachmentRecord& record, ipam::LivenessProbe& pods,
+                        const base::Deadline& deadline) const;
     /// The configuration with its place, for which the cluster may be asked. Throws what take() would throw for it.
     [[nodiscard]] ipam::Config settle(const ipam::Config& config, ipam::LivenessProbe& pods,
                                       const base::Deadline& deadline);

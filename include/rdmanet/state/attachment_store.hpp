@@ -112,8 +112,9 @@ public:
     /// store alone.
     [[nodiscard]] bool note_address(const std::string& space, const base::IpAddress& address,
                                     const AttachmentKey& key) const;
-    /// Notes it in place of another attachment.
-    void take_address_over(const std::string& space, const base::IpAddress& address, const AttachmentKey& key) const;
+    /// For forget_note(), which takes the note away from whatever attachment has it.
+    [[nodiscard]] base::FileLock lock_addresses(const base::Deadline& deadline) const;
+    void forget_note(const std::string& space, const base::IpAddress& address) const;
     /// Unless another attachment has it by now.
     void forget_address(const std::string& space, const base::IpAddress& address, const AttachmentKey& key) const;
     /// nullopt: no record has it that was noted.

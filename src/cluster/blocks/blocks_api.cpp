@@ -130,15 +130,13 @@ WriteOutcome BlocksApi::remove(const std::string& name, const std::string& uid, 
     return removed;
 }
 
-std::vector<PoolName> BlocksApi::list_pools(const base::Deadline& deadline) {
-    return requests_
-        .list_if_served<PoolName>(
-            {.path = fmt::format("{}/ippools", kPools), .shape = kube::Shape::metadata}, deadline,
-            [](const json::Reader& object) {
-                const json::Reader metadata = object.at("metadata");
-                return std::optional(PoolName{metadata.at("namespace").string(), metadata.at("name").string()});
-            })
-        .value_or(std::vector<PoolName>());
+std::optional<std::vector<PoolName>> BlocksApi::list_pools(const base::Deadline& deadline) {
+    return requests_.list_if_served<PoolName>(
+        {.path = fmt::format("{}/ippools", kPools), .shape = kube::Shape::metadata}, deadline,
+        [](const json::Reader& object) {
+            const json::Reader metadata = object.at("metadata");
+            return std::optional(PoolName{metadata.at("namespace").string(), metadata.at("name").string()});
+        });
 }
 
 std::vector<PoolName> BlocksApi::pools_with(std::vector<PoolName> pools, const std::string& space,

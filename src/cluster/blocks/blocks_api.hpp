@@ -48,8 +48,8 @@ public:
     [[nodiscard]] WriteOutcome remove(const std::string& name, const std::string& uid, const std::string& version,
                                       const base::Deadline& deadline);
 
-    /// The pools of all namespaces. None if the server does not know pools. From etcd.
-    [[nodiscard]] std::vector<PoolName> list_pools(const base::Deadline& deadline);
+    /// The pools of all namespaces, from etcd. nullopt: the server does not know pools.
+    [[nodiscard]] std::optional<std::vector<PoolName>> list_pools(const base::Deadline& deadline);
     /// Those whose names say that they have addresses of the subnet: those of the range's network, whole or cut into
     /// slices of nodes.
     [[nodiscard]] std::vector<PoolName> pools_with(std::vector<PoolName> pools, const std::string& space,

@@ -145,7 +145,7 @@ void BlocksStore::confirm(const base::Deadline& deadline) {
     const base::FileLock lock = lock_requests(options_, deadline);
     NodeBlocks blocks(*file_, options_);
     if (!file_->ranges().empty() || !file_->list_all().empty()) blocks.confirm(deadline, deadline);
-    (void)blocks.look_for_unknown(deadline);
+    blocks.look_for_unknown(deadline);
     if (!file_->blocks().empty())
         file_->change(deadline, [](ipam::BlockRows& rows) { (void)rows.close_idle(kIdleBlock); });
     blocks.settle(deadline);
@@ -190,8 +190,11 @@ void BlocksStore::confirm_soon(const base::Deadline& deadline) {
     try {
         NodeBlocks blocks(*file_, options_);
         blocks.confirm(deadline.at_most(kFirstAnswer), deadline.at_most(kWholeAnswer));
-        (void)blocks.look_once(deadline.at_most(kWholeAnswer));
         silence_of(options_).forget();
+        try {
+            blocks.look_once(deadline.at_most(kFirstAnswer));
+        } catch (const base::Error&) { // the next confirmation looks, or `gc`
+        }
     } catch (const StoreError& error) {
         if (error.unreachable()) silence_of(options_).note_time(file_->now().boot);
         trust_ = Trust::lasting;

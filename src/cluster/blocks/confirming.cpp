@@ -38,8 +38,10 @@ bool is_off_by_half(std::uint64_t written, std::uint64_t now) {
 
 } // namespace
 
-bool NodeBlocks::is_still_declared(const BlockRange& range, const Deadline& deadline) {
-    return find_usable(api_.list_ranges(From::etcd, deadline), range.uid) != nullptr;
+std::optional<AddressRange> NodeBlocks::find_declared(const BlockRange& range, const Deadline& deadline) {
+    const DeclaredRanges ranges = api_.list_ranges(From::etcd, deadline);
+    const AddressRange* const declared = find_usable(ranges, range.uid);
+    return declared == nullptr ? std::nullopt : std::optional(*declared);
 }
 
 /// Its UID. From etcd: a server that has lost etcd goes on answering from its memory.
@@ -87,7 +89,8 @@ void NodeBlocks::know_this_node(const Deadline& deadline) {
 void NodeBlocks::confirm(const Deadline& first, const Deadline& deadline) {
     const std::int64_t begun = file_.now().boot;
     node_uid_ = require_this_node(first);
-    follow_ranges(api_.list_ranges(From::etcd, deadline), deadline);
+    recalled_ = api_.list_ranges(From::etcd, deadline);
+    follow_ranges(*recalled_, deadline);
     FirstFailure failure;
     for (const Block& block : file_.blocks()) {
         const auto range = range_of(block);
@@ -145,7 +148,7 @@ void NodeBlocks::confirm(Block block, std::int64_t begun, const Deadline& deadli
 /// The object is this node's, and says something else than it should: an earlier boot, another Node object, or that its
 /// node is gone. A write that somebody else was faster than leaves the block unconfirmed.
 void NodeBlocks::write_anew(Block block, const BlockObject& object, std::int64_t begun, const Deadline& deadline) {
-    const auto range = range_of(block);
+    auto range = range_of(block);
     BlockObject own = object;
     own.node = self();
     own.gone.reset();
@@ -154,9 +157,10 @@ void NodeBlocks::write_anew(Block block, const BlockObject& object, std::int64_t
     const WriteOutcome written = api_.write(own, object.version, deadline);
     if (!is_done("change", block, written)) return;
     // A closed one may be that of a late request: whoever has deleted the range need not have seen it.
-    const bool may_open = range && object.range_uid == range->uid &&
-                          (block.state == BlockState::open || is_still_declared(*range, deadline));
-    if (may_open) return (void)open(std::move(block), written, begun, deadline);
+    const bool is_open = block.state == BlockState::open;
+    if (range && object.range_uid == range->uid &&
+        (is_open || may_open(*range, block.prefix, deadline) == Opening::yes))
+        return (void)open(std::move(block), written, begun, deadline);
     block.version = written.version; // nothing is given from it
     block.uid = object.uid;
     put(block, deadline);
@@ -169,7 +173,11 @@ void NodeBlocks::make_again(Block block, std::int64_t begun, const Deadline& dea
     block.confirmed.reset();
     if (!range || range->is_gone) return lose(std::move(block), {}, deadline);
     // Marks may have gone with the object, and a file that was made again from the journal has marked none.
-    if (fenced_.insert(range->uid).second) fence(*range, deadline);
+    if (fenced_.insert(range->uid).second) {
+        range->is_fenced = false;
+        file_.change(deadline, [&](Rows& rows) { rows.put_range(*range); });
+        if (!is_noted_exclusive(*range, deadline)) fence(*range, deadline);
+    }
     if (touches(block.prefix, held_by_others(*range, deadline))) return lose(std::move(block), {}, deadline);
     if (block.state == BlockState::open) block.state = BlockState::closed;
     put(block, deadline);
@@ -183,7 +191,7 @@ void NodeBlocks::make_again(Block block, std::int64_t begun, const Deadline& dea
     warn(fmt::format("AddressBlock {} of this node was gone, and is created again: find out who deletes it and its "
                      "finalizer",
                      object_name(block.space, block.prefix)));
-    if (is_still_declared(*range, deadline)) (void)open(std::move(block), made, begun, deadline);
+    if (may_open(*range, block.prefix, deadline) == Opening::yes) (void)open(std::move(block), made, begun, deadline);
 }
 
 /// Nothing more is given from it. What pods have of it stays leased; without them the node forgets it.

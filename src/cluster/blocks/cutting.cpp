@@ -105,7 +105,7 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
 
 NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, bool was_full, const Deadline& deadline) {
     BlockRange range = range_of(claim, deadline);
-    if (!range.is_fenced) {
+    if (!range.is_fenced && !is_noted_exclusive(range, deadline)) {
         know_this_node(deadline);
         fence(range, deadline);
     }
@@ -115,18 +115,20 @@ NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, bool was_full, 
     return {.found = false, .detail = describe_holders(range, deadline)};
 }
 
-/// Once for each range and boot, before its first cut. A claim in a pool tests in its PATCH that there is no mark, and
-/// a node that starts to use a pool looks for ranges after the pool was made: so one of both sees the other.
-void NodeBlocks::fence(BlockRange& range, const Deadline& deadline) {
-    range.held_by.clear();
-    if (const AddressRange* const declared = recall(range, deadline); declared == nullptr || !declared->is_exclusive)
-        mark_holders(range, deadline);
-    range.is_fenced = true;
-    file_.change(deadline, [&](Rows& rows) { rows.put_range(range); });
+/// Reconcile has looked for what has addresses of the range. Its note may be from the server's memory: may_open() reads
+/// it from etcd.
+bool NodeBlocks::is_noted_exclusive(const BlockRange& range, const Deadline& deadline) {
+    const AddressRange* const declared = recall(range, deadline);
+    return declared != nullptr && declared->is_exclusive;
 }
 
-void NodeBlocks::mark_holders(BlockRange& range, const Deadline& deadline) {
-    for (const PoolName& name : api_.pools_with(api_.list_pools(deadline), range.space, range.subnet, deadline)) {
+/// Once for each range and boot, before its first block is opened. A claim in a pool tests in its PATCH that there is
+/// no mark, and a node that starts to use a pool looks for ranges after the pool was made: so one of both sees the
+/// other.
+void NodeBlocks::fence(BlockRange& range, const Deadline& deadline) {
+    range.held_by.clear();
+    const auto pools = api_.list_pools(deadline).value_or(std::vector<PoolName>());
+    for (const PoolName& name : api_.pools_with(pools, range.space, range.subnet, deadline)) {
         const std::string text = fmt::format("{}/{}", name.name_space, name.name);
         bool is_marked = false;
         for (int attempt = 0; attempt < kMostMarkings && !is_marked; ++attempt) {
@@ -155,6 +157,24 @@ void NodeBlocks::mark_holders(BlockRange& range, const Deadline& deadline) {
         if (other.space != range.space || !overlap(other.subnet, range.subnet)) but_of.push_back(other.uid);
     if (!api_.list_other_blocks(range.space, range.subnet, but_of, deadline).empty())
         range.held_by.emplace_back(ipam::kOtherBlocks);
+    note_fenced(range, deadline);
+}
+
+void NodeBlocks::note_fenced(BlockRange& range, const Deadline& deadline) {
+    range.is_fenced = true;
+    file_.change(deadline, [&](Rows& rows) { rows.put_range(range); });
+}
+
+/// After the block was made: whoever has deleted or replaced the range before etcd is read here has the block in view.
+NodeBlocks::Opening NodeBlocks::may_open(BlockRange& range, const IpPrefix& block, const Deadline& deadline) {
+    const auto declared = find_declared(range, deadline);
+    if (!declared) return Opening::range_gone;
+    if (range.is_fenced) return Opening::yes;
+    if (declared->is_exclusive)
+        note_fenced(range, deadline);
+    else
+        fence(range, deadline);
+    return touches(block, held_by_others(range, deadline)) ? Opening::held : Opening::yes;
 }
 
 /// What had addresses of the range when it was fenced gives no more of them, so it only gets less.
@@ -177,7 +197,7 @@ std::vector<Interval> NodeBlocks::held_by_others(const BlockRange& range, const 
 
 /// Blocks that this node had of a range that was deleted, and applied again with equal content: if they were open, they
 /// have fenced the pools all the time. A closed one may have been made by a late request after a pool was used.
-bool NodeBlocks::adopt_former(const BlockRange& range, const Deadline& deadline) {
+bool NodeBlocks::adopt_former(BlockRange& range, const Deadline& deadline) {
     bool has_adopted = false;
     for (const BlockRange& former : file_.ranges()) {
         if (former.uid == range.uid || !former.is_gone || !has_equal_content(former, range)) continue;
@@ -188,7 +208,8 @@ bool NodeBlocks::adopt_former(const BlockRange& range, const Deadline& deadline)
             const auto object = api_.find_block(object_name(block.space, block.prefix), deadline);
             if (!object || !is_ours(*object)) continue;
             const WriteOutcome written = api_.write(object_of(block, range), object->version, deadline);
-            if (!is_done("change", block, written) || !is_still_declared(range, deadline)) continue;
+            if (!is_done("change", block, written)) continue;
+            if (may_open(range, block.prefix, deadline) != Opening::yes) continue;
             block.range_uid = range.uid;
             block.state = BlockState::closed;
             if (open(std::move(block), written, begun, deadline)) has_adopted = true;
@@ -200,7 +221,7 @@ bool NodeBlocks::adopt_former(const BlockRange& range, const Deadline& deadline)
 
 /// Creating an object is the lock. The search goes on behind the node's own blocks, so that they lie together, or
 /// begins where the node's name says, so that nodes which start together don't meet.
-bool NodeBlocks::claim_new(const BlockRange& range, const ipam::Claim& claim, bool was_full, const Deadline& deadline) {
+bool NodeBlocks::claim_new(BlockRange& range, const ipam::Claim& claim, bool was_full, const Deadline& deadline) {
     const http::Stopwatch watch;
     const ipam::BlockCut cut_of(range.subnet, range.block_size, range.requestable);
     const Candidates candidates(cut_of.blocks_with(claim.usable));
@@ -235,12 +256,13 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::Claim& claim, bo
         const IpPrefix block = cut_of.at(candidates.at(place));
         if (!is_out(block) && try_to_cut(block)) return true;
     }
-    (void)look_once(deadline);
+    look_once(deadline);
     if (was_full && count > kMostNames) {
         const AddressRange* const declared = recall(range, deadline);
         if (declared != nullptr && declared->blocks && *declared->blocks >= count_of_blocks(*declared)) return false;
     }
     taken.merge(api_.recall_names(range.uid, deadline));
+    for (const std::string& name : removed_) taken.erase(name); // the server's memory may still have them
     int tries = 0;
     // Each step but these tries is over a block that is taken.
     for (Uint128 step = 0; step < count; ++step) {
@@ -256,14 +278,15 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::Claim& claim, bo
 }
 
 /// Who has the block may be this node itself, before it has booted.
-NodeBlocks::Cut NodeBlocks::take(const BlockRange& range, const IpPrefix& prefix, const Deadline& deadline) {
+NodeBlocks::Cut NodeBlocks::take(BlockRange& range, const IpPrefix& prefix, const Deadline& deadline) {
     if (cut(range, prefix, deadline) == Cut::done) return Cut::done;
-    return look_once(deadline) ? cut(range, prefix, deadline) : Cut::taken;
+    look_once(deadline);
+    return removed_.contains(object_name(range.space, prefix)) ? cut(range, prefix, deadline) : Cut::taken;
 }
 
 /// The row comes first and gives nothing. It is opened only after the answer, and after the range was read again from
-/// etcd: whoever deletes or replaces a range has the blocks that were made before in view.
-NodeBlocks::Cut NodeBlocks::cut(const BlockRange& range, const IpPrefix& prefix, const Deadline& deadline) {
+/// etcd.
+NodeBlocks::Cut NodeBlocks::cut(BlockRange& range, const IpPrefix& prefix, const Deadline& deadline) {
     know_this_node(deadline);
     const std::int64_t begun = file_.now().boot;
     Block block{.range_uid = range.uid,
@@ -291,15 +314,15 @@ NodeBlocks::Cut NodeBlocks::cut(const BlockRange& range, const IpPrefix& prefix,
         forget(block, deadline);
         return Cut::taken;
     }
-    if (!is_still_declared(range, deadline)) {
+    const Opening opening = may_open(range, prefix, deadline);
+    if (opening != Opening::yes) {
         block.state = BlockState::going;
         block.uid = made.uid;
         block.version = made.version;
+        range.is_gone = opening == Opening::range_gone;
         file_.change(deadline, [&](Rows& rows) {
             rows.put(block);
-            BlockRange gone = range;
-            gone.is_gone = true;
-            rows.put_range(gone);
+            rows.put_range(range);
         });
         give_back(block, deadline);
         throw RangeMoved(fmt::format("lease store: AddressRange {} is not what it was when this node took a block of "
@@ -309,8 +332,7 @@ NodeBlocks::Cut NodeBlocks::cut(const BlockRange& range, const IpPrefix& prefix,
     return open(std::move(block), made, begun, deadline) ? Cut::done : Cut::taken;
 }
 
-NodeBlocks::Search NodeBlocks::claim_wanted(const BlockRange& range, const IpAddress& wanted,
-                                            const Deadline& deadline) {
+NodeBlocks::Search NodeBlocks::claim_wanted(BlockRange& range, const IpAddress& wanted, const Deadline& deadline) {
     const IpPrefix prefix = ipam::BlockCut(range.subnet, range.block_size, range.requestable).block_of(wanted);
     if (touches(prefix, held_by_others(range, deadline)))
         throw ipam::RequestedAddressTaken(

@@ -50,17 +50,15 @@ void NodeBlocks::give_back(const Block& going, const Deadline& deadline) {
     }
 }
 
-bool NodeBlocks::look_once(const Deadline& deadline) {
+void NodeBlocks::look_once(const Deadline& deadline) {
     const base::BootMemory has_looked(options_.state_directory, options_.boot_id, "cluster-blocks",
                                       fmt::format("{}\n{}", options_.kubeconfig, options_.node_name));
-    if (has_looked.find()) return false;
-    const bool has_removed = look_for_unknown(deadline);
+    if (has_looked.find()) return;
+    look_for_unknown(deadline);
     has_looked.note("looked");
-    return has_removed;
 }
 
-bool NodeBlocks::look_for_unknown(const Deadline& deadline) {
-    bool has_removed = false;
+void NodeBlocks::look_for_unknown(const Deadline& deadline) {
     know_this_node(deadline);
     std::vector<std::string> left_alone;
     for (const BlockObject& listed : api_.recall_blocks_of(options_.node_name, deadline)) {
@@ -70,8 +68,8 @@ bool NodeBlocks::look_for_unknown(const Deadline& deadline) {
         std::string why = options_.find_use ? options_.find_use(object->block, {}) : std::string();
         if (why.empty() && options_.find_doubt) why = options_.find_doubt();
         if (why.empty()) {
-            (void)api_.remove(object->name, object->uid, object->version, deadline);
-            has_removed = true;
+            const WriteOutcome removed = api_.remove(object->name, object->uid, object->version, deadline);
+            if (removed.done == WriteOutcome::Done::yes) removed_.insert(object->name);
             continue;
         }
         left_alone.push_back(fmt::format("{} ({})", object->name, why));
@@ -80,14 +78,13 @@ bool NodeBlocks::look_for_unknown(const Deadline& deadline) {
         own.gone.reset();
         if (!(own.node == object->node) || object->gone) (void)api_.write(own, object->version, deadline);
     }
-    if (left_alone.empty()) return has_removed;
+    if (left_alone.empty()) return;
     const std::size_t named = std::min(left_alone.size(), kMostBlocksNamed);
     warn(fmt::format("{} of this node that its state directory does not know are left alone until nothing on the node "
                      "has one of their addresses: {}{}",
                      base::counted(left_alone.size(), "block", "blocks"),
                      base::join({left_alone.begin(), left_alone.begin() + static_cast<std::ptrdiff_t>(named)}),
                      named < left_alone.size() ? " and others" : ""));
-    return has_removed;
 }
 
 } // namespace rdmanet::cluster

@@ -38,11 +38,11 @@ public:
     void confirm(const base::Deadline& first, const base::Deadline& deadline);
 
     /// Blocks that the cluster has for this node and the file lacks: those with addresses that the node still has are
-    /// left alone, and the others go: whether there were any.
-    [[nodiscard]] bool look_for_unknown(const base::Deadline& deadline);
-    /// The same once in a boot: when a block is taken, or at the first confirmation of an ADD. The server looks at the
-    /// blocks of all nodes for it.
-    [[nodiscard]] bool look_once(const base::Deadline& deadline);
+    /// left alone, and the others go. In `gc`.
+    void look_for_unknown(const base::Deadline& deadline);
+    /// The same, once in a boot: when somebody else has the block that this node would take, when the range seems full,
+    /// or at the first confirmation of an ADD. The server looks at the blocks of all nodes for it.
+    void look_once(const base::Deadline& deadline);
 
     /// Gives back what is going, and looks at what is closed.
     void settle(const base::Deadline& deadline);
@@ -57,17 +57,19 @@ private:
     [[nodiscard]] const DeclaredRanges& recall_ranges(const Deadline& deadline);
     [[nodiscard]] const AddressRange* recall(const BlockRange& range, const Deadline& deadline);
     [[nodiscard]] BlockRange range_of(const ipam::Claim& claim, const Deadline& deadline);
-    [[nodiscard]] bool is_still_declared(const BlockRange& range, const Deadline& deadline);
+    [[nodiscard]] std::optional<AddressRange> find_declared(const BlockRange& range, const Deadline& deadline);
+    [[nodiscard]] bool is_noted_exclusive(const BlockRange& range, const Deadline& deadline);
     void fence(BlockRange& range, const Deadline& deadline);
-    void mark_holders(BlockRange& range, const Deadline& deadline);
+    void note_fenced(BlockRange& range, const Deadline& deadline);
+    enum class Opening : std::uint8_t { yes, held, range_gone };
+    [[nodiscard]] Opening may_open(BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
     [[nodiscard]] std::vector<ipam::Interval> held_by_others(const BlockRange& range, const Deadline& deadline);
-    [[nodiscard]] bool adopt_former(const BlockRange& range, const Deadline& deadline);
-    [[nodiscard]] bool claim_new(const BlockRange& range, const ipam::Claim& claim, bool was_full,
-                                 const Deadline& deadline);
-    [[nodiscard]] Search claim_wanted(const BlockRange& range, const base::IpAddress& wanted, const Deadline& deadline);
+    [[nodiscard]] bool adopt_former(BlockRange& range, const Deadline& deadline);
+    [[nodiscard]] bool claim_new(BlockRange& range, const ipam::Claim& claim, bool was_full, const Deadline& deadline);
+    [[nodiscard]] Search claim_wanted(BlockRange& range, const base::IpAddress& wanted, const Deadline& deadline);
     enum class Cut : std::uint8_t { done, taken };
-    [[nodiscard]] Cut take(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
-    [[nodiscard]] Cut cut(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
+    [[nodiscard]] Cut take(BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
+    [[nodiscard]] Cut cut(BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
     [[nodiscard]] std::string describe_holders(const BlockRange& range, const Deadline& deadline);
 
     // confirming.cpp
@@ -105,7 +107,8 @@ private:
     const BlocksStore::Options& options_;
     std::string node_uid_; // once it is known in this call
     std::optional<DeclaredRanges> recalled_;
-    std::set<std::string> fenced_; // ranges whose blocks are made again, by UID
+    std::set<std::string> fenced_;  // ranges whose blocks are made again, by UID
+    std::set<std::string> removed_; // blocks that look_for_unknown() has removed, by name
 };
 
 } // namespace rdmanet::cluster

@@ -1,9 +1,12 @@
 #include "blocks.hpp"
 
+#include "../tries.hpp"
+
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 
+#include <algorithm>
 #include <optional>
 
 namespace rdmanet::cluster {
@@ -53,19 +56,25 @@ ReconciledBlocks::ReconciledBlocks(kube::Api& api, Act act, Reconciled& into)
 
 void ReconciledBlocks::run(ClusterView& view, const base::Deadline& deadline) {
     using Parsed = std::optional<BlockObject>;
-    const std::vector<AddressRange> ranges =
-        act_ == Act::frees ? api_.list_ranges(From::etcd, deadline).declared : std::vector<AddressRange>();
+    std::vector<AddressRange> ranges; // before the blocks, see is_exclusive()
+    if (act_ == Act::frees) ranges = api_.list_ranges(From::etcd, deadline).declared;
     const auto listed = requests_.list_if_served<Parsed>(
         {.path = kAllBlocks}, deadline, [](const json::Reader& object) { return std::optional(parse_block(object)); });
     into_.seen.blocks = {.is_served = listed.has_value(), .count = listed ? listed->size() : 0};
     if (!listed) return;
     std::vector<BlockObject> staying;
+    std::size_t unreadable = 0;
     for (const Parsed& block : *listed)
         if (!block)
-            ++into_.unreadable;
+            ++unreadable;
         else if (judge(*block, view, deadline) == Outcome::stays)
             staying.push_back(*block);
+    into_.unreadable += unreadable;
+    if (act_ == Act::only_looks) return;
+    FirstFailure failure;
+    if (unreadable == 0) failure.attempt([&] { pools_ = api_.list_pools(deadline); });
     write_status(ranges, staying, deadline);
+    failure.rethrow();
 }
 
 /// The list only says which blocks are to be looked at.
@@ -118,17 +127,22 @@ ReconciledBlocks::Outcome ReconciledBlocks::keep(const BlockObject& block, std::
     return Outcome::stays;
 }
 
-/// Both lists are newer than the range. Pools that are made later belong to nodes that see the range, and blocks of other
-/// ranges are opened only where it is not (NodeBlocks::fence(), NodeBlocks::cut()).
-bool ReconciledBlocks::is_exclusive(const AddressRange& range, const std::vector<BlockObject>& blocks,
-                                    const base::Deadline& deadline) {
-    if (into_.unreadable != 0) return false;
-    for (const BlockObject& block : blocks) {
+/// Both lists are newer than the range, and only names count. A node that makes a pool later sees the range
+/// (WhereaboutsStore), and blocks of other ranges are opened only where it is not (NodeBlocks::may_open()). whereabouts
+/// makes pools as well, so each run looks again.
+bool ReconciledBlocks::is_exclusive(const AddressRange& range, const std::vector<BlockObject>& blocks) const {
+    const auto is_other = [&](const BlockObject& block) {
         const auto addresses = block_of_name(range.space, block.name);
-        if (block.range_uid != range.uid && addresses && overlap(*addresses, range.subnet)) return false;
-    }
-    if (!pools_) pools_ = api_.list_pools(deadline);
-    return api_.pools_with(*pools_, range.space, range.subnet, deadline).empty();
+        return block.range_uid != range.uid && addresses && overlap(*addresses, range.subnet);
+    };
+    const auto may_have_some = [&](const PoolName& pool) {
+        if (const auto its = subnet_of_pool(range.space, pool.name)) return overlap(*its, range.subnet);
+        const std::vector<NodeSlice> slices = slices_of_pool(range.space, pool.name);
+        return std::any_of(slices.begin(), slices.end(),
+                           [&](const NodeSlice& slice) { return overlap(slice.subnet, range.subnet); });
+    };
+    return pools_ && std::none_of(blocks.begin(), blocks.end(), is_other) &&
+           std::none_of(pools_->begin(), pools_->end(), may_have_some);
 }
 
 /// The counts are without the requestable part.
@@ -143,7 +157,7 @@ void ReconciledBlocks::write_status(const std::vector<AddressRange>& ranges, con
             ++count;
             if (block.in_use == 0) ++empty;
         }
-        const bool exclusive = range.is_exclusive || is_exclusive(range, blocks, deadline);
+        const bool exclusive = is_exclusive(range, blocks);
         if (count == range.blocks.value_or(0) && empty == range.empty_blocks.value_or(0) &&
             exclusive == range.is_exclusive)
             continue;

@@ -26,8 +26,7 @@ private:
     [[nodiscard]] Outcome mark(BlockObject block, const GoneMark& mark, NodeFate fate, const base::Deadline& deadline);
     [[nodiscard]] Outcome free(const BlockObject& block, NodeFate fate, const base::Deadline& deadline);
     Outcome keep(const BlockObject& block, std::string why);
-    [[nodiscard]] bool is_exclusive(const AddressRange& range, const std::vector<BlockObject>& blocks,
-                                    const base::Deadline& deadline);
+    [[nodiscard]] bool is_exclusive(const AddressRange& range, const std::vector<BlockObject>& blocks) const;
     void write_status(const std::vector<AddressRange>& ranges, const std::vector<BlockObject>& blocks,
                       const base::Deadline& deadline);
 
@@ -35,7 +34,7 @@ private:
     Requests requests_;
     ReconcileOptions::Act act_;
     Reconciled& into_;
-    std::optional<std::vector<PoolName>> pools_{}; // of all namespaces, once they are listed
+    std::optional<std::vector<PoolName>> pools_{}; // of all namespaces, if all blocks could be read
 };
 
 } // namespace rdmanet::cluster

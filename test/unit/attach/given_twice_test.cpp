@@ -33,12 +33,15 @@ TEST_CASE("of two ADDs that got one address at the same moment, the second fails
     const state::AttachmentStore records = node.records();
     const leases::Leases leases(node, records);
     Every pods(ipam::Liveness::alive);
+    const auto note = [&](const char* container) {
+        leases.note_addresses(record_of(container), pods, base::Deadline::in(std::chrono::seconds(5)));
+    };
     for (const char* container : {"c1", "c2"}) records.save(record_of(container));
-    CHECK_NOTHROW(leases.note_addresses(record_of("c1"), pods));
-    CHECK_NOTHROW(leases.note_addresses(record_of("c1"), pods)); // a repeated ADD
-    CHECK_THROWS_AS(leases.note_addresses(record_of("c2"), pods), ipam::StoreError);
+    CHECK_NOTHROW(note("c1"));
+    CHECK_NOTHROW(note("c1")); // a repeated ADD
+    CHECK_THROWS_AS(note("c2"), ipam::StoreError);
     CHECK(records.find_with_address("", *base::IpAddress::parse("10.0.0.7"))->key.container_id == "c1");
     pods.liveness = ipam::Liveness::dead;
-    CHECK_NOTHROW(leases.note_addresses(record_of("c2"), pods));
+    CHECK_NOTHROW(note("c2"));
     CHECK(records.find_with_address("", *base::IpAddress::parse("10.0.0.7"))->key.container_id == "c2");
 }

@@ -78,6 +78,28 @@ TEST_CASE_METHOD(Cuts, "a node lists no pools and blocks of a range that reconci
     CHECK(requests.size() == (is_of_this_range ? 4 : 6));
 }
 
+TEST_CASE_METHOD(Cuts, "that a range is exclusive is read again from etcd before a block is opened") {
+    const std::string uid = declare(kRange);
+    std::string records; // one in each block
+    for (int number = 1; number < 256; number += 16)
+        records += (records.empty() ? "\"" : ",\"") + std::to_string(number) + R"(":{"id":"c","podref":"default/p"})";
+    make_pool(kRange, "{" + records + "}");
+    Relay relay("rdmanet");
+    relay.replace_answers([&](const std::string& request) -> std::optional<http::Response> {
+        if (!request.starts_with(std::string("GET ") + kRangesPath + "?resourceVersion=0")) return std::nullopt;
+        return http::Response{.status = 200,
+                              .body = R"({"metadata":{},"items":[{"metadata":{"name":"r","uid":")" + uid +
+                                      R"("},"spec":{"networkName":")" + space + R"(","range":")" + kRange +
+                                      R"("},"status":{"exclusiveUID":")" + uid + R"("}}]})"};
+    });
+    auto a = node_behind(relay, "a");
+    CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("try again"));
+    CHECK(blocks().empty());
+    CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("still have addresses of it"));
+    CHECK(blocks().empty());
+    CHECK(mark_of(pools_in("kube-system") + "/" + space + "-10.0.0.0-24") == uid);
+}
+
 TEST_CASE_METHOD(Cuts, "a block is opened only if its range is there after the POST, with that UID, and alone") {
     const std::string uid = declare(kRange);
     const auto again = GENERATE("deleted", "applied again", "going", "overlapped");

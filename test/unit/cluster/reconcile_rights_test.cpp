@@ -27,11 +27,6 @@ public:
         const std::string number = std::to_string(++count_);
         const std::string range = "10." + number + ".0.0/16";
         const std::string uid = declare(range);
-        const std::string slice = "10." + number + ".0.0-24"; // of a node, whose name is looked up
-        create(objects("ippools"), R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{)"
-                                   R"("name":")" +
-                                       space + "-node-" + slice + R"("},"spec":{"range":"10.)" + number +
-                                       R"(.0.0/24","allocations":{}}})");
         make_block("10." + number + ".0.0/28", "gone", {.range_uid = uid});
         make_block("10." + number + ".1.0/28", "gone", {.range_uid = uid});
         BlockObject marked = block_of("10." + number + ".0.0/28");

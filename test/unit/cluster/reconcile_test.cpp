@@ -377,7 +377,7 @@ TEST_CASE_METHOD(Leftovers, "5,000 nodes cost a request for 100 of them, and pod
     CHECK(result.needed == 9000);
     CHECK(freed(result).empty());
     requests = relay.take_requests();
-    // Nodes, blocks, reservations, pools and AddressRanges
-    CHECK(requests.size() == 50 + 10 + 8 + 1 + 1);
+    // Nodes, blocks, reservations, pools, AddressRanges, and the names of all namespaces' pools
+    CHECK(requests.size() == 50 + 10 + 8 + 1 + 1 + 1);
     CHECK(count_asked("GET /api/v1/nodes") == 50);
 }

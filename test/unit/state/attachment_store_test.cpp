@@ -61,9 +61,11 @@ TEST_CASE("the record that has an address is found by it, as long as both are th
     CHECK(store.note_address("blue", address, record.key));
     CHECK_FALSE(store.note_address("blue", address, record.key.with_role("ipam")));
     CHECK(finds());
-    store.take_address_over("blue", address, record.key.with_role("ipam"));
+    store.forget_note("blue", address);
+    CHECK(store.note_address("blue", address, record.key.with_role("ipam")));
     CHECK_FALSE(finds());
-    store.take_address_over("blue", address, record.key);
+    store.forget_note("blue", address);
+    CHECK(store.note_address("blue", address, record.key));
     record.leases.clear();
     store.save(record);
     CHECK_FALSE(finds());
