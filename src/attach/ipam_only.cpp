@@ -83,7 +83,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     allocation = session.leases.take(
         config, requested_addresses(request), record, pods, [&] { session.records.save(record); }, deadline);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());
-    session.records.save(record);
+    if (is_first) session.records.save(record);
     session.leases.note_addresses(record, pods, deadline);
     commit(record, *lock, node, session.records, deadline);
     rollback.commit();

@@ -221,7 +221,7 @@ base::FileLock AttachmentStore::lock_device(const std::string& device, const bas
 }
 
 base::FileLock AttachmentStore::lock_addresses(const base::Deadline& deadline) const {
-    return lock_file("devices.lock", base::hash64("addresses of attachments"), "the lock of noted addresses", deadline);
+    return lock_file("addresses.lock", 0, "the lock of noted addresses", deadline);
 }
 
 base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const {

@@ -191,7 +191,11 @@ void NodeBlocks::make_again(Block block, std::int64_t begun, const Deadline& dea
     warn(fmt::format("AddressBlock {} of this node was gone, and is created again: find out who deletes it and its "
                      "finalizer",
                      object_name(block.space, block.prefix)));
-    if (may_open(*range, block.prefix, deadline) == Opening::yes) (void)open(std::move(block), made, begun, deadline);
+    switch (may_open(*range, block.prefix, deadline)) {
+    case Opening::yes: return (void)open(std::move(block), made, begun, deadline);
+    case Opening::held: return lose(std::move(block), {}, deadline);
+    case Opening::range_gone: return;
+    }
 }
 
 /// Nothing more is given from it. What pods have of it stays leased; without them the node forgets it.

@@ -169,10 +169,9 @@ void NodeBlocks::note_fenced(BlockRange& range, const Deadline& deadline) {
 NodeBlocks::Opening NodeBlocks::may_open(BlockRange& range, const IpPrefix& block, const Deadline& deadline) {
     const auto declared = find_declared(range, deadline);
     if (!declared) return Opening::range_gone;
-    if (range.is_fenced) return Opening::yes;
-    if (declared->is_exclusive)
+    if (!range.is_fenced && declared->is_exclusive)
         note_fenced(range, deadline);
-    else
+    else if (!range.is_fenced)
         fence(range, deadline);
     return touches(block, held_by_others(range, deadline)) ? Opening::held : Opening::yes;
 }
@@ -346,6 +345,7 @@ NodeBlocks::Search NodeBlocks::claim_wanted(BlockRange& range, const IpAddress& 
             give_back(*known, deadline);
         else
             confirm(*known, file_.now().boot, deadline); // a call before may have got no answer
+        if (auto changed = range_of(*known)) range = *std::move(changed);
     }
     if (const auto row = find_row(range.space, prefix)) {
         if (row->state == BlockState::open) return {.found = true};

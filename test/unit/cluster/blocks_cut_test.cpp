@@ -93,11 +93,24 @@ TEST_CASE_METHOD(Cuts, "that a range is exclusive is read again from etcd before
                                       R"("},"status":{"exclusiveUID":")" + uid + R"("}}]})"};
     });
     auto a = node_behind(relay, "a");
-    CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("try again"));
-    CHECK(blocks().empty());
-    CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("still have addresses of it"));
-    CHECK(blocks().empty());
-    CHECK(mark_of(pools_in("kube-system") + "/" + space + "-10.0.0.0-24") == uid);
+    const std::string pool = pools_in("kube-system") + "/" + space + "-10.0.0.0-24";
+    SECTION("who finds a pool then, gives the block back") {
+        CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("try again"));
+        CHECK(blocks().empty());
+        CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("still have addresses of it"));
+    }
+    SECTION("and if nobody says what the pool has, no confirmation opens the block") {
+        relay.decide([&, asked = 0](const std::string& request) mutable {
+            return request == "GET " + pool && ++asked > 1 ? Fate::is_lost : Fate::passes; // behind the mark
+        });
+        CHECK_THAT(a->reserve("c", {claim(kRange)}), !EndsWith("/24"));
+        REQUIRE(a->states() != "");
+        relay.decide({});
+        (void)a->confirm();
+        CHECK_THAT(a->states(), !Contains("open"));
+        CHECK_THAT(a->reserve("c", {claim(kRange)}), !EndsWith("/24"));
+    }
+    CHECK(mark_of(pool) == uid);
 }
 
 TEST_CASE_METHOD(Cuts, "a block is opened only if its range is there after the POST, with that UID, and alone") {
