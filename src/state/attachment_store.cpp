@@ -291,21 +291,12 @@ bool AttachmentStore::note_address(const std::string& space, const base::IpAddre
     const std::string file = key.file_name();
     for (int attempt = 0; attempt < kMostTries; ++attempt) {
         if (::symlink(file.c_str(), link.c_str()) == 0) return true;
-        if (errno == ENOENT) {
-            if (::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU) == 0) note_all_addresses();
-        } else if (const std::string holder = target_of(link); !holder.empty()) {
+        if (errno == ENOENT)
+            (void)::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU);
+        else if (const std::string holder = target_of(link); !holder.empty())
             return holder == file;
-        }
     }
     return true;
-}
-
-/// Records of an earlier version have no links.
-void AttachmentStore::note_all_addresses() const {
-    for (const AttachmentRecord& record : list().records)
-        for (const RecordedLease& lease : record.leases)
-            if (const auto prefix = base::IpPrefix::parse(lease.address))
-                (void)note_address(lease.space, prefix->address(), record.key);
 }
 
 void AttachmentStore::forget_address(const std::string& space, const base::IpAddress& address,

@@ -9,7 +9,7 @@ program, most = sys.argv[1:]
 
 
 def unit_of(path):
-    """ "attach/steps/move_rdma" of both the source and the header; None: not ours."""
+    """The same for a source and its header, such as attach/steps/move_rdma; None: not ours."""
     found = re.search(r"(?:^|/)(?:src|cmd|include/rdmanet)/(.+)\.[ch]pp$", path)
     return found.group(1) if found else None
 

@@ -27,13 +27,11 @@ namespace rdmanet::cluster {
 [[nodiscard]] std::string pool_name(const Place& place);
 /// Of a pool of the space; nullopt for other pools.
 [[nodiscard]] std::optional<base::IpPrefix> subnet_of_pool(const std::string& space, const std::string& name);
-/// A pool of whereabouts with `node_slice_size`: the part of a range that one node has.
-struct NodeSlice {
-    std::string node;
-    base::IpPrefix subnet;
-};
-/// All that the name of a pool may mean: the names of nodes and the texts of IPv6 addresses both have dashes.
-[[nodiscard]] std::vector<NodeSlice> slices_of_pool(const std::string& space, const std::string& name);
+/// Whether a pool of that name has addresses of the space and subnet: the network's pool, or one with the slice that a
+/// node has of it (`node_slice_size`). The names of nodes and the texts of IPv6 addresses both have dashes, so
+/// `is_node` is asked for each node that the name may mean.
+[[nodiscard]] bool is_pool_of(const std::string& space, const base::IpPrefix& subnet, const std::string& name,
+                              const std::function<bool(const std::string& node)>& is_node);
 [[nodiscard]] std::string reservation_name(const std::string& space, const base::IpAddress& address);
 /// The other way round; nullopt for names of another space.
 [[nodiscard]] std::optional<base::IpAddress> address_of_reservation(const std::string& space, const std::string& name);

@@ -130,7 +130,6 @@ public:
     [[nodiscard]] WaitingNames waiting_names() const { return WaitingNames(directory_); }
 
 private:
-    void note_all_addresses() const;
     [[nodiscard]] std::string link_of(const std::string& space, const base::IpAddress& address) const;
     [[nodiscard]] base::FileLock lock_file(const char* name, std::uint64_t slot, const std::string& what,
                                            const base::Deadline& deadline) const;

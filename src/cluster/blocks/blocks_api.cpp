@@ -5,6 +5,7 @@
 #include <rdmanet/cluster/pools_store.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace rdmanet::cluster {
 namespace {
@@ -141,22 +142,13 @@ std::optional<std::vector<PoolName>> BlocksApi::list_pools(const base::Deadline&
 
 std::vector<PoolName> BlocksApi::pools_with(std::vector<PoolName> pools, const std::string& space,
                                             const base::IpPrefix& subnet, const base::Deadline& deadline) {
-    // The name of a node's slice does not say where the name of the network ends and that of the node begins, so the
-    // cluster is asked for the node.
-    std::set<std::string> nodes;
-    std::set<std::string> others;
-    const auto is_of_node = [&](const NodeSlice& slice) {
-        if (!overlap(slice.subnet, subnet) || others.contains(slice.node)) return false;
-        if (nodes.contains(slice.node)) return true;
-        const bool is_node = find_node(slice.node, From::etcd, deadline).has_value();
-        (is_node ? nodes : others).insert(slice.node);
-        return is_node;
+    std::map<std::string, bool> nodes;
+    const auto is_node = [&](const std::string& name) {
+        const auto [known, is_new] = nodes.try_emplace(name);
+        if (is_new) known->second = find_node(name, From::etcd, deadline).has_value();
+        return known->second;
     };
-    std::erase_if(pools, [&](const PoolName& pool) {
-        if (const auto its = subnet_of_pool(space, pool.name)) return !overlap(*its, subnet);
-        const std::vector<NodeSlice> slices = slices_of_pool(space, pool.name);
-        return std::none_of(slices.begin(), slices.end(), is_of_node);
-    });
+    std::erase_if(pools, [&](const PoolName& pool) { return !is_pool_of(space, subnet, pool.name, is_node); });
     return pools;
 }
 

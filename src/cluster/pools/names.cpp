@@ -46,15 +46,17 @@ std::optional<base::IpPrefix> subnet_of_pool(const std::string& space, const std
 }
 
 /// whereabouts, pkg/storage/kubernetes/ipam.go, IPPoolName().
-std::vector<NodeSlice> slices_of_pool(const std::string& space, const std::string& name) {
-    std::vector<NodeSlice> slices;
+bool is_pool_of(const std::string& space, const base::IpPrefix& subnet, const std::string& name,
+                const std::function<bool(const std::string& node)>& is_node) {
+    if (const auto whole = subnet_of_pool(space, name)) return overlap(*whole, subnet);
     const std::string before = with_network(space, "");
-    if (!name.starts_with(before)) return slices;
+    if (!name.starts_with(before)) return false;
     const std::string text = name.substr(before.size());
-    for (auto dash = text.find('-'); dash != std::string::npos; dash = text.find('-', dash + 1))
-        if (const auto subnet = parse_normalised(text.substr(dash + 1)))
-            slices.push_back({.node = text.substr(0, dash), .subnet = *subnet});
-    return slices;
+    for (auto dash = text.find('-'); dash != std::string::npos; dash = text.find('-', dash + 1)) {
+        const auto slice = parse_normalised(text.substr(dash + 1));
+        if (slice && overlap(*slice, subnet) && is_node(text.substr(0, dash))) return true;
+    }
+    return false;
 }
 
 std::string reservation_name(const std::string& space, const base::IpAddress& address) {

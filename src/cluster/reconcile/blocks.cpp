@@ -135,14 +135,11 @@ bool ReconciledBlocks::is_exclusive(const AddressRange& range, const std::vector
         const auto addresses = block_of_name(range.space, block.name);
         return block.range_uid != range.uid && addresses && overlap(*addresses, range.subnet);
     };
-    const auto may_have_some = [&](const PoolName& pool) {
-        if (const auto its = subnet_of_pool(range.space, pool.name)) return overlap(*its, range.subnet);
-        const std::vector<NodeSlice> slices = slices_of_pool(range.space, pool.name);
-        return std::any_of(slices.begin(), slices.end(),
-                           [&](const NodeSlice& slice) { return overlap(slice.subnet, range.subnet); });
+    const auto may_be_of_range = [&](const PoolName& pool) {
+        return is_pool_of(range.space, range.subnet, pool.name, [](const std::string& /*node*/) { return true; });
     };
     return pools_ && std::none_of(blocks.begin(), blocks.end(), is_other) &&
-           std::none_of(pools_->begin(), pools_->end(), may_have_some);
+           std::none_of(pools_->begin(), pools_->end(), may_be_of_range);
 }
 
 /// The counts are without the requestable part.

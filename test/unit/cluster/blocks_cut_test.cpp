@@ -65,54 +65,6 @@ TEST_CASE_METHOD(Cuts, "the first block of a boot costs six requests, and two mo
     }
 }
 
-TEST_CASE_METHOD(Cuts, "a node lists no pools and blocks of a range that reconcile has found to be exclusive") {
-    const std::string uid = declare(kRange);
-    const bool is_of_this_range = GENERATE(true, false);
-    patch(path_of_range(kRange) + "/status", R"([{"op":"add","path":"/status","value":{"exclusiveUID":")" +
-                                                 (is_of_this_range ? uid : "another") + "\"}}]");
-    Relay relay("rdmanet");
-    auto a = node_behind(relay, "a");
-    CHECK_THAT(a->reserve("c", {claim(kRange)}), EndsWith("/24"));
-    const auto requests = relay.take_requests();
-    CAPTURE(requests);
-    CHECK(requests.size() == (is_of_this_range ? 4 : 6));
-}
-
-TEST_CASE_METHOD(Cuts, "that a range is exclusive is read again from etcd before a block is opened") {
-    const std::string uid = declare(kRange);
-    std::string records; // one in each block
-    for (int number = 1; number < 256; number += 16)
-        records += (records.empty() ? "\"" : ",\"") + std::to_string(number) + R"(":{"id":"c","podref":"default/p"})";
-    make_pool(kRange, "{" + records + "}");
-    Relay relay("rdmanet");
-    relay.replace_answers([&](const std::string& request) -> std::optional<http::Response> {
-        if (!request.starts_with(std::string("GET ") + kRangesPath + "?resourceVersion=0")) return std::nullopt;
-        return http::Response{.status = 200,
-                              .body = R"({"metadata":{},"items":[{"metadata":{"name":"r","uid":")" + uid +
-                                      R"("},"spec":{"networkName":")" + space + R"(","range":")" + kRange +
-                                      R"("},"status":{"exclusiveUID":")" + uid + R"("}}]})"};
-    });
-    auto a = node_behind(relay, "a");
-    const std::string pool = pools_in("kube-system") + "/" + space + "-10.0.0.0-24";
-    SECTION("who finds a pool then, gives the block back") {
-        CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("try again"));
-        CHECK(blocks().empty());
-        CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("still have addresses of it"));
-    }
-    SECTION("and if nobody says what the pool has, no confirmation opens the block") {
-        relay.decide([&, asked = 0](const std::string& request) mutable {
-            return request == "GET " + pool && ++asked > 1 ? Fate::is_lost : Fate::passes; // behind the mark
-        });
-        CHECK_THAT(a->reserve("c", {claim(kRange)}), !EndsWith("/24"));
-        REQUIRE(a->states() != "");
-        relay.decide({});
-        (void)a->confirm();
-        CHECK_THAT(a->states(), !Contains("open"));
-        CHECK_THAT(a->reserve("c", {claim(kRange)}), !EndsWith("/24"));
-    }
-    CHECK(mark_of(pool) == uid);
-}
-
 TEST_CASE_METHOD(Cuts, "a block is opened only if its range is there after the POST, with that UID, and alone") {
     const std::string uid = declare(kRange);
     const auto again = GENERATE("deleted", "applied again", "going", "overlapped");

@@ -70,12 +70,11 @@ TEST_CASE("the record that has an address is found by it, as long as both are th
     store.save(record);
     CHECK_FALSE(finds());
     store.save(record = state::sample_record());
-    std::filesystem::remove_all(directory.path() + "/state/addresses"); // as an earlier version leaves it
-    CHECK(store.note_address("blue", address, record.key));
     const auto prefix = base::IpPrefix::parse(record.leases.front().address).value();
     const auto finds_sample = [&] {
         return store.find_with_address(record.leases.front().space, prefix.address()).has_value();
     };
+    CHECK(store.note_address(record.leases.front().space, prefix.address(), record.key));
     CHECK(finds_sample());
     store.forget_address(record.leases.front().space, prefix.address(), record.key.with_role("ipam"));
     CHECK(finds_sample());
