@@ -60,7 +60,6 @@ doctor::Report look(const DoctorOptions& options) {
                             base::Logger(base::LogLevel::warning));
     const auto inventory = inventory::read_inventory({.root = options.root,
                                                       .state_directory = options.state_directory,
-                                                      .read_step = node.read_step,
                                                       .nic_settings = inventory::NicSettings::read});
     return doctor::examine(inventory, node, {.root = options.root, .pod = pod, .kubeconfig = options.kubeconfig});
 }

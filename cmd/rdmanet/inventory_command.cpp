@@ -28,8 +28,8 @@ CLI::App* add_inventory_command(CLI::App& app, InventoryOptions& options) {
 
 int print_inventory(const InventoryOptions& options) {
     const attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
-    const inventory::Inventory found = inventory::read_inventory(
-        {.root = options.root, .state_directory = node.state_directory, .read_step = node.read_step});
+    const inventory::Inventory found =
+        inventory::read_inventory({.root = options.root, .state_directory = node.state_directory});
     if (options.format == "json")
         print(ops::to_json(found));
     else if (options.format == "svg")

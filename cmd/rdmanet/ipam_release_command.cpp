@@ -8,7 +8,6 @@
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/ipam_release.hpp>
 #include <rdmanet/ops/seen_stores.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -74,8 +73,8 @@ std::string to_json(const std::vector<Outcome>& outcomes, const ops::IpamSurvey&
             .member("reason", each.reason)
             .end_object();
     writer.end_array();
-    state::write_texts(writer, "unknown", survey.unknown);
-    state::write_texts(writer, "troubles", survey.troubles);
+    writer.member("unknown", survey.unknown);
+    writer.member("troubles", survey.troubles);
     return fmt::format("{}\n", writer.end_object().to_text());
 }
 

@@ -190,12 +190,6 @@ void write_range(json::Writer& writer, const attach::RangeUsage& each) {
         .end_object();
 }
 
-void write_texts(json::Writer& writer, std::string_view key, const std::vector<std::string>& texts) {
-    writer.key(key).begin_array();
-    for (const std::string& text : texts) writer.value(text);
-    writer.end_array();
-}
-
 std::string to_json(const attach::Preview& preview, const json::UselessKeys& useless,
                     const std::vector<std::string>& warnings) {
     const state::AttachmentRecord& record = preview.record;
@@ -206,16 +200,16 @@ std::string to_json(const attach::Preview& preview, const json::UselessKeys& use
         .member("attach", record.attach)
         .member("device", record.device())
         .member("rdmaDevice", record.rdma_device);
-    write_texts(writer, "takenBack", preview.taken_back);
-    write_texts(writer, "actions", preview.actions);
+    writer.member("takenBack", preview.taken_back);
+    writer.member("actions", preview.actions);
     writer.key("ranges").begin_array();
     for (const attach::RangeUsage& each : preview.ranges) write_range(writer, each);
     writer.end_array().key("steps").begin_array();
-    for (const state::Step& step : record.steps) writer.raw(step.json);
+    for (const state::Step& step : record.steps) writer.raw(state::to_text(step));
     writer.end_array();
-    write_texts(writer, "unknownKeys", useless.unknown);
-    write_texts(writer, "idleKeys", useless.idle);
-    write_texts(writer, "warnings", warnings);
+    writer.member("unknownKeys", useless.unknown);
+    writer.member("idleKeys", useless.idle);
+    writer.member("warnings", warnings);
     return fmt::format("{}\n", writer.end_object().to_text());
 }
 
@@ -302,7 +296,7 @@ std::string to_json(const Refusal& refusal, const std::vector<std::string>& warn
         .member("code", refusal.code)
         .member("msg", refusal.message)
         .member("details", refusal.details);
-    write_texts(writer, "warnings", warnings);
+    writer.member("warnings", warnings);
     return fmt::format("{}\n", writer.end_object().to_text());
 }
 

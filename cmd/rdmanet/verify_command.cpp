@@ -51,8 +51,7 @@ std::vector<verify::Check> check_containers(const inventory::Inventory& inventor
 
 std::vector<FoundEndpoint> find_ends(const VerifyOptions& options) {
     const attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
-    const auto inventory = inventory::read_inventory(
-        {.root = {}, .state_directory = options.state_directory, .read_step = node.read_step});
+    const auto inventory = inventory::read_inventory({.root = {}, .state_directory = options.state_directory});
     std::vector<FoundEndpoint> ends;
     for (std::size_t at = 0; at < options.pods.size(); ++at) {
         const auto& names = options.interfaces;

@@ -42,17 +42,13 @@ bool is_attached(const AttachmentRecord& record, const cni::Request& request, co
     return netns && *netns == pod.netns;
 }
 
-bool is_for_others(const state::Step& step) {
-    return step.holds.is_for_others;
-}
-
 /// The steps of an earlier ADD that could not be undone, if they concern only other programs. Throws CniError if a
 /// device, link or lease is left.
 std::vector<state::Step> remaining_steps_of(const Session& session, const StillHeld& held) {
     const auto outcome = session.records.load(session.key);
     const auto* left = std::get_if<AttachmentRecord>(&outcome);
     const bool holds_something = left == nullptr || left->steps.empty() || !left->leases.empty() ||
-                                 !std::all_of(left->steps.begin(), left->steps.end(), is_for_others);
+                                 !std::all_of(left->steps.begin(), left->steps.end(), state::is_for_others);
     if (holds_something)
         throw cni::CniError(
             cni::ErrorCode::state,

@@ -10,7 +10,6 @@
 #include "owners/mark.hpp"
 #include "steps/child_link.hpp"
 #include "steps/delegate.hpp"
-#include "steps/recorded.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/format.hpp>
@@ -100,10 +99,10 @@ void reconstruct_returned(AttachmentRecord& record, const Session& session, cons
     for (const MarkedChild& child : list_returned_children(session.node, deadline)) {
         if (child.record.key != session.key) continue;
         record.netns = child.record.netns;
-        record.steps.push_back(to_record(CreateLink{.child = {.kind = child.link.kind,
+        record.steps.emplace_back(state::CreateLink{.child = {.kind = child.link.kind,
                                                               .parent_ifindex = child.link.parent_ifindex.value_or(0),
                                                               .mac = child.link.hardware_address_text()},
-                                                    .ifname = session.key.ifname}));
+                                                    .ifname = session.key.ifname});
     }
 }
 
@@ -114,8 +113,8 @@ void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Ses
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
     record.netns = identify(request.netns_path, *netns, inside);
     if (const auto link = find_unrecorded(inside, request, session, deadline))
-        record.steps.push_back(
-            to_record(CreateLink{.child = {.kind = link->kind}, .ifname = link->name, .ifindex = link->ifindex}));
+        record.steps.emplace_back(
+            state::CreateLink{.child = {.kind = link->kind}, .ifname = link->name, .ifindex = link->ifindex});
     for (state::Step& step : steps_of_unrecorded_device(request, session, *netns, inside, deadline))
         record.steps.push_back(std::move(step));
 }

@@ -41,7 +41,7 @@ enum class Undoing : std::uint8_t { own_add, earlier_add };
 /// Changes of the kernel end with a reboot. Undoing them later would change what the administrator set up since.
 /// Files of other programs may be on a disk, and survive.
 bool outlives_boot(const state::Step& step) {
-    return step.holds.is_for_others;
+    return is_for_others(step);
 }
 
 /// Whether the failure of an IPAM plugin's DEL can be ignored, because that plugin refused the ADD and so holds

@@ -2,10 +2,8 @@
 
 #include "lookup/device_link.hpp"
 #include "lookup/rdma_devices.hpp"
-#include "steps/move_link.hpp"
 #include "steps/move_rdma.hpp"
 #include "steps/rdma_names.hpp"
-#include "steps/recorded.hpp"
 #include "steps/reset_function.hpp"
 
 #include <rdmanet/config/config.hpp>
@@ -52,11 +50,11 @@ std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request,
     if (attachment.key.role.empty() && asks_for_reset(request))
         if (auto found =
                 plan_reset(*address, list_waiting_names(name_keeper(attachment)), attachment.node.log, deadline))
-            steps.push_back(to_record(ResetFunction{.device = address->to_string(),
+            steps.emplace_back(state::ResetFunction{.device = address->to_string(),
                                                     .driver = std::move(found->driver),
-                                                    .rdma_names = std::move(found->rdma_names)}));
+                                                    .rdma_names = std::move(found->rdma_names)});
     if (attachment.key.role.empty())
-        steps.push_back(to_record(MoveLink{.device = address->to_string(), .ifname = link->name}));
+        steps.emplace_back(state::MoveLink{.device = address->to_string(), .ifname = link->name});
     for (state::Step& step : rdma_steps(*address, find_rdma_devices_inside(*address, netns, deadline)))
         steps.push_back(std::move(step));
     return steps;

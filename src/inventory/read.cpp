@@ -35,7 +35,7 @@ kernel::Netns find_host(const std::string& proc, std::vector<std::string>& unsee
 
 std::vector<state::AttachmentRecord> list_records(const Options& options, std::vector<std::string>& unseen) try {
     const std::string directory = fmt::format("{}{}", options.root, options.state_directory);
-    auto listing = state::AttachmentStore(directory, options.read_step).list();
+    auto listing = state::AttachmentStore(directory).list();
     for (const state::Unreadable& file : listing.unreadable)
         unseen.push_back(fmt::format("record {}: {}", file.path, file.reason));
     return std::move(listing.records);

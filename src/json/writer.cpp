@@ -96,6 +96,12 @@ Writer& Writer::value(bool flag) {
     return raw(flag ? "true" : "false");
 }
 
+Writer& Writer::value(const std::vector<std::string>& texts) {
+    begin_array();
+    for (const std::string& text : texts) value(text);
+    return end_array();
+}
+
 Writer& Writer::raw(std::string_view json) {
     before_value();
     text_.append(json);

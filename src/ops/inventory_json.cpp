@@ -20,12 +20,6 @@ using json::Writer;
 
 constexpr std::uint32_t kVersion = 1; // changes when a key changes its meaning or goes
 
-void write_texts(Writer& writer, const char* key, const std::vector<std::string>& texts) {
-    writer.key(key).begin_array();
-    for (const std::string& text : texts) writer.value(text);
-    writer.end_array();
-}
-
 template <class T>
 void write_if(Writer& writer, const char* key, const std::optional<T>& value) {
     if (value) writer.member(key, *value);
@@ -58,7 +52,7 @@ void write(Writer& writer, const PciFunction& function) {
             .member("mostSpeed", function.most_link_speed)
             .member("mostWidth", function.most_link_width)
             .end_object();
-    write_texts(writer, "path", function.path);
+    writer.member("path", function.path);
     if (function.pf) writer.member("pf", function.pf->to_string()).member("vf", function.vf_number);
     if (function.most_vfs != 0) writer.member("vfs", function.vfs).member("mostVfs", function.most_vfs);
 }
@@ -101,7 +95,7 @@ void write(Writer& writer, const RdmaDevice& device) {
     writer.key("ports").begin_array();
     for (const RdmaPort& port : device.ports) write(writer, port);
     writer.end_array();
-    write_texts(writer, "files", device.files);
+    writer.member("files", device.files);
     writer.end_object();
 }
 
@@ -120,7 +114,7 @@ void write(Writer& writer, const Inventory& inventory, const Device& device) {
     writer.end_array().key("rdmaDevices").begin_array();
     for (const RdmaDevice& rdma : device.rdma) write(writer, rdma);
     writer.end_array();
-    write_texts(writer, "sharesSwitchWith", neighbours_of(inventory, device));
+    writer.member("sharesSwitchWith", neighbours_of(inventory, device));
     writer.end_object();
 }
 
@@ -144,7 +138,7 @@ void write(Writer& writer, const Interface& interface) {
             .member("type", gid_type_of(gid))
             .end_object();
     writer.end_array();
-    write_texts(writer, "files", interface.files);
+    writer.member("files", interface.files);
     writer.end_object();
 }
 
@@ -169,7 +163,7 @@ std::string to_json(const Inventory& inventory) {
     writer.end_array().key("interfaces").begin_array();
     for (const Interface& interface : inventory.interfaces) write(writer, interface);
     writer.end_array();
-    write_texts(writer, "unseen", inventory.unseen);
+    writer.member("unseen", inventory.unseen);
     return fmt::format("{}\n", writer.end_object().to_text());
 }
 

@@ -7,7 +7,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/seen_stores.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -128,10 +127,10 @@ std::string to_json(const IpamCheck& check) {
     writer.end_array();
     writer.member("leases", std::uint64_t{check.leases}).member("blocks", std::uint64_t{check.blocks});
     write(writer, check.seen);
-    state::write_texts(writer, "repaired", check.repair.made);
-    state::write_texts(writer, "notRepaired", check.repair.refused);
-    state::write_texts(writer, "unknown", check.unknown);
-    state::write_texts(writer, "troubles", check.troubles);
+    writer.member("repaired", check.repair.made);
+    writer.member("notRepaired", check.repair.refused);
+    writer.member("unknown", check.unknown);
+    writer.member("troubles", check.troubles);
     return fmt::format("{}\n", writer.end_object().to_text());
 }
 

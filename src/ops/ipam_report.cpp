@@ -6,7 +6,6 @@
 #include <rdmanet/ops/ipam_faults.hpp>
 #include <rdmanet/ops/seen_stores.hpp>
 #include <rdmanet/ops/table.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <map>
@@ -224,7 +223,7 @@ std::string to_json(const IpamReport& report) {
             writer.member(each.percent ? "leases" : "blocks", std::uint64_t{each.leases});
         if (each.store == "blocks") writer.member("emptyBlocks", std::uint64_t{each.empty_blocks});
         if (each.percent) writer.member("sizePercent", *each.percent);
-        state::write_texts(writer, "marks", each.marks);
+        writer.member("marks", each.marks);
         writer.end_object();
     }
     writer.end_array().key("blocks").begin_array();
@@ -232,7 +231,7 @@ std::string to_json(const IpamReport& report) {
         writer.begin_object().member("name", each.object).member("space", each.space).member("block", each.block);
         writer.member("range", each.range).member("node", each.node).member("inUse", each.in_use);
         writer.member("inUseAt", each.in_use_at);
-        state::write_texts(writer, "marks", each.marks);
+        writer.member("marks", each.marks);
         writer.end_object();
     }
     writer.end_array().key("leases").begin_array();
@@ -240,14 +239,14 @@ std::string to_json(const IpamReport& report) {
         writer.begin_object().member("address", each.address).member("store", each.store).member("space", each.space);
         writer.member("network", each.network).member("pod", each.pod).member("containerID", each.container_id);
         writer.member("ifname", each.ifname).member("node", each.node);
-        state::write_texts(writer, "marks", each.marks);
+        writer.member("marks", each.marks);
         writer.end_object();
     }
     writer.end_array();
     write(writer, report.seen);
-    state::write_texts(writer, "faults", report.faults);
-    state::write_texts(writer, "troubles", report.troubles);
-    state::write_texts(writer, "unknown", report.unknown);
+    writer.member("faults", report.faults);
+    writer.member("troubles", report.troubles);
+    writer.member("unknown", report.unknown);
     return fmt::format("{}\n", writer.end_object().to_text());
 }
 

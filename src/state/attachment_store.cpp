@@ -92,12 +92,12 @@ Unreadable unreadable(const std::string& path, const std::string& name, std::str
 }
 
 /// Throws SystemError if the file cannot be read now: it may hold a good record.
-LoadOutcome load_from(const Directory& directory, const std::string& name, ReadStep read_step) {
+LoadOutcome load_from(const Directory& directory, const std::string& name) {
     const std::string path = directory.path_of(name);
     try {
         const auto text = directory.read_if_exists(name);
         if (!text) return NoRecord{};
-        AttachmentRecord record = AttachmentRecord::parse(*text, read_step);
+        AttachmentRecord record = AttachmentRecord::parse(*text);
         if (record.key.file_name() != name)
             return unreadable(path, name, fmt::format("describes another attachment ({})", record.key));
         return record;
@@ -108,9 +108,9 @@ LoadOutcome load_from(const Directory& directory, const std::string& name, ReadS
     }
 }
 
-LoadOutcome look_at(const Directory& directory, const std::string& name, ReadStep read_step) {
+LoadOutcome look_at(const Directory& directory, const std::string& name) {
     try {
-        return load_from(directory, name, read_step);
+        return load_from(directory, name);
     } catch (const base::SystemError& error) {
         return unreadable(directory.path_of(name), name, error.what());
     }
@@ -136,8 +136,8 @@ bool is_about(const AttachmentRecord& record, const std::string& topic) {
 
 } // namespace
 
-AttachmentStore::AttachmentStore(std::string state_directory, ReadStep read_step, Access access)
-    : directory_(std::move(state_directory)), read_step_(read_step), access_(access) {}
+AttachmentStore::AttachmentStore(std::string state_directory, Access access)
+    : directory_(std::move(state_directory)), access_(access) {}
 
 base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, const std::string& what,
                                           const base::Deadline& deadline) const {
@@ -229,14 +229,14 @@ base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const 
 }
 
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
-    return load_from(Directory(attachments_in(directory_)), key.file_name(), read_step_);
+    return load_from(Directory(attachments_in(directory_)), key.file_name());
 }
 
 AttachmentStore::Listing AttachmentStore::list() const {
     Directory directory(attachments_in(directory_));
     Listing listing;
     for (const auto& [name, inode] : directory.files(".json")) {
-        LoadOutcome outcome = look_at(directory, name, read_step_);
+        LoadOutcome outcome = look_at(directory, name);
         if (auto* record = std::get_if<AttachmentRecord>(&outcome)) listing.records.push_back(std::move(*record));
         if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
     }
@@ -256,7 +256,7 @@ std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& top
         const bool is_known = known.knows(name, inode);
         if (is_known) present.copy_from(known, name);
         if (is_known && (!known.is_about(topic, name) || known.is_about(but_not, name))) continue;
-        LoadOutcome outcome = look_at(directory, name, read_step_);
+        LoadOutcome outcome = look_at(directory, name);
         auto* record = std::get_if<AttachmentRecord>(&outcome);
         if (record == nullptr) continue;
         if (!is_known) {
@@ -313,7 +313,7 @@ std::optional<AttachmentRecord> AttachmentStore::find_with_address(const std::st
                                                                    const base::IpAddress& address) const {
     const std::string file = target_of(link_of(space, address));
     if (file.empty()) return std::nullopt;
-    auto outcome = load_from(Directory(attachments_in(directory_)), file, read_step_);
+    auto outcome = load_from(Directory(attachments_in(directory_)), file);
     auto* const record = std::get_if<AttachmentRecord>(&outcome);
     if (record == nullptr) return std::nullopt;
     const bool has_it = std::any_of(record->leases.begin(), record->leases.end(), [&](const RecordedLease& lease) {

@@ -4,7 +4,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
-#include <rdmanet/state/members.hpp>
+#include <rdmanet/state/fields.hpp>
 #include <rdmanet/state/state_directory.hpp>
 
 #include <unistd.h>
@@ -32,11 +32,8 @@ std::vector<WaitingName> WaitingNames::load(const std::string& boot_id) const {
     (void)root.at("version").integer(kVersion, kVersion);
     std::vector<WaitingName> names;
     if (root.at("bootID").string() != boot_id) return names;
-    for (const json::Reader& name : root.at("names").elements())
-        names.push_back({.device = name.at("device").string(),
-                         .index = static_cast<std::uint32_t>(name.at("index").integer(0, UINT32_MAX)),
-                         .node_guid = parse_number_text(name.at("nodeGuid")),
-                         .name = name.at("name").string()});
+    Fields from(root);
+    from("names", names);
     return names;
 }
 
@@ -53,15 +50,11 @@ void WaitingNames::write(const std::vector<WaitingName>& names, const std::strin
         return;
     }
     json::Writer writer(json::Layout::indented);
-    writer.begin_object().member("version", kVersion).member("bootID", boot_id).key("names").begin_array();
-    for (const WaitingName& name : names)
-        writer.begin_object()
-            .member("device", name.device)
-            .member("index", name.index)
-            .member("nodeGuid", std::to_string(name.node_guid))
-            .member("name", name.name)
-            .end_object();
-    base::write_file_durably(path_, writer.end_array().end_object().to_text());
+    writer.begin_object().member("version", kVersion).member("bootID", boot_id);
+    std::vector<WaitingName> copy = names;
+    Fields to(writer);
+    to("names", copy);
+    base::write_file_durably(path_, writer.end_object().to_text());
 }
 
 } // namespace rdmanet::state

@@ -2,8 +2,6 @@
 // read again.
 #include "demand.hpp"
 
-#include "steps/registry.hpp"
-
 #include <rdmanet/state/attachment_record.hpp>
 
 #include <optional>
@@ -14,7 +12,7 @@ using namespace rdmanet::fuzz;
 namespace {
 
 state::AttachmentRecord parse(std::string_view text) {
-    return state::AttachmentRecord::parse(text, attach::read_step);
+    return state::AttachmentRecord::parse(text);
 }
 
 std::optional<state::AttachmentRecord> parse_unless_refused(std::string_view text) {

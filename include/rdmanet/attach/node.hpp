@@ -21,10 +21,9 @@ struct Node : leases::Node {
 
     /// The journal.
     [[nodiscard]] state::AttachmentStore records(state::Access access = state::Access::change) const {
-        return {state_directory, read_step, access};
+        return state::AttachmentStore(state_directory, access);
     }
 
-    state::ReadStep read_step; // of all kinds that there are
     kernel::ProcView view;
     bool strict = false; // configurations with unknown keys are refused
 };

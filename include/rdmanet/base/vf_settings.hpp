@@ -4,6 +4,7 @@
 #include <rdmanet/base/guid.hpp>
 #include <rdmanet/base/mac_address.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -77,5 +78,11 @@ struct VfSettings {
 [[nodiscard]] std::string to_string(const VfSettings& settings);
 [[nodiscard]] std::string_view to_string(VfLinkState state);
 [[nodiscard]] std::string_view to_string(VlanProtocol protocol);
+[[nodiscard]] constexpr std::array<VfLinkState, 3> enumerators(VfLinkState /*type*/) {
+    return {VfLinkState::automatic, VfLinkState::enable, VfLinkState::disable};
+}
+[[nodiscard]] constexpr std::array<VlanProtocol, 2> enumerators(VlanProtocol /*type*/) {
+    return {VlanProtocol::dot1q, VlanProtocol::dot1ad};
+}
 
 } // namespace rdmanet::base

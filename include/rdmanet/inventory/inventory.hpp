@@ -140,7 +140,6 @@ enum class NicSettings : std::uint8_t { leave_out, read };
 struct Options {
     std::string root{}; // where the host's "/" is mounted; empty: here
     std::string state_directory;
-    state::ReadStep read_step = nullptr;
     NicSettings nic_settings = NicSettings::leave_out;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmanet::json {
 
@@ -29,6 +30,7 @@ public:
     Writer& value(std::int32_t number) { return value(std::int64_t{number}); }
     Writer& value(std::uint32_t number) { return value(std::uint64_t{number}); }
     Writer& value(bool flag);
+    Writer& value(const std::vector<std::string>& texts);
     /// `json` is a JSON text and is copied as it is.
     Writer& raw(std::string_view json);
 

@@ -51,7 +51,7 @@ public:
     /// Creates nothing yet, so that commands that only read leave a node without state unchanged. Everything that locks
     /// or writes, also WaitingNames, throws DirectoryError if the state directory is the cause, and SystemError for
     /// other causes.
-    AttachmentStore(std::string state_directory, ReadStep read_step, Access access = Access::change);
+    explicit AttachmentStore(std::string state_directory, Access access = Access::change);
 
     /// The attachment's lock for ADD, DEL, CHECK and GC, between processes. The IPAM role has the same lock as the
     /// interface. Throws TimeoutError that names the holder.
@@ -138,7 +138,6 @@ private:
     void change(const Act& act) const;
 
     std::string directory_;
-    ReadStep read_step_;
     Access access_;
 };
 

@@ -2,6 +2,8 @@
 // have them. They hold nothing: the attachments are gone, and the devices are free for the next pods.
 #pragma once
 
+#include <rdmanet/state/fields.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,6 +15,8 @@ struct WaitingName {
     std::uint32_t index = 0;     // of the RDMA device; not used again until a reboot
     std::uint64_t node_guid = 0; // confirms that the index is still the same device's
     std::string name;
+
+    void fields(Fields& f) { f("device", device)("index", index)("nodeGuid", node_guid)("name", name); }
 };
 
 /// The file STATE_DIR/rdma-names.json. To change it, hold AttachmentStore::lock_rdma().

@@ -87,7 +87,7 @@ void require_unclaimed(const std::string& device, const Attachment& attachment) 
 RdmaDevices moved_devices(const state::AttachmentRecord& record) {
     RdmaDevices devices;
     for (const state::Step& step : record.steps)
-        if (const auto& moved = step.holds.rdma)
+        if (const auto* moved = std::get_if<state::MoveRdma>(&step))
             devices.push_back({.index = moved->index, .name = moved->name, .node_guid = moved->node_guid});
     return devices;
 }

@@ -1,4 +1,5 @@
 // Addresses and routes on the pod's interface.
+#include "kinds.hpp"
 #include "step.hpp"
 
 #include "lookup/chained_addresses.hpp"
@@ -373,27 +374,25 @@ void check_routes(kernel::Socket& inside, const Link& link, const cni::Result& r
     }
 }
 
-void find_addressing(const PlanContext& context, Findings& found) {
+} // namespace
+
+void AddressingKind::find(const PlanContext& context, Findings& found) {
     if (context.add == nullptr) return;
     if (found.device && found.device->is_infiniband())
         require_keys_of_infiniband(context.config, found.device->address);
     require_mtu_of_ipv6(context.config, default_mtu_of(found));
 }
 
-std::unique_ptr<Step> make_addressing(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> AddressingKind::make(const AddContext& /*context*/, const Findings& found) {
     return found.has_interface() ? std::make_unique<Addressing>(found) : nullptr;
 }
 
-void check_addressing(const CheckContext& context) {
+void AddressingKind::check(const CheckContext& context) {
     if (!has_netdev(context.record)) return;
     const Link& link = require_link(context);
     check_link(link, context.expected);
     check_addresses(context.addresses, link, context.expected);
     check_routes(context.inside, link, context.wanted.result, context.record);
 }
-
-} // namespace
-
-constinit const Kind kAddressingStep{.find = find_addressing, .make = make_addressing, .check = check_addressing};
 
 } // namespace rdmanet::attach

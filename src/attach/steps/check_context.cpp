@@ -24,7 +24,7 @@ void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, 
 }
 
 bool has_netdev(const state::AttachmentRecord& record) {
-    return record.child() != nullptr || has_step(record, kMoveLink) || has_step(record, kMoveInterface);
+    return record.has_step<state::CreateLink, state::MoveLink, state::MoveInterface>();
 }
 
 std::vector<base::IpAddress> Expected::addresses() const {

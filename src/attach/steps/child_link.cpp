@@ -1,7 +1,7 @@
 #include "child_link.hpp"
 
 #include "device_return.hpp"
-#include "recorded.hpp"
+#include "kinds.hpp"
 
 #include "lookup/ipoib.hpp"
 #include "lookup/parent.hpp"
@@ -15,7 +15,6 @@
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -27,6 +26,7 @@ namespace {
 
 using base::quoted;
 using kernel::Link;
+using state::CreateLink;
 
 /// A passthru macvlan is created with its parent's MAC; another MAC is set afterwards.
 bool is_passthru(const config::Config& config) {
@@ -308,20 +308,22 @@ std::string describe_parent(const Link& link, const state::Child& made, const Ch
     return fmt::format("parent {}", quoted(present->name));
 }
 
-void find_child_link(const PlanContext& context, Findings& found) {
+} // namespace
+
+void ChildLinkKind::find(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.parent) return;
     found.parent->mac = choose_mac(context.request, context.config, context.add->attachment);
     require_like_siblings(child_of(context.config, *found.parent), context.add->attachment);
 }
 
-std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings& found) {
+std::unique_ptr<Step> ChildLinkKind::make(const AddContext& context, const Findings& found) {
     if (!found.parent) return nullptr;
     return std::make_unique<ChildLink>(*found.parent, CreateLink{.child = child_of(context.config, *found.parent),
                                                                  .ifname = context.request.ifname().to_string()});
 }
 
 /// A child is identified by its kind and parent.
-void check_child_link(const CheckContext& context) {
+void ChildLinkKind::check(const CheckContext& context) {
     if (context.wanted.is_device()) return;
     const Link& link = require_link(context);
     const std::string name = quoted(link.name);
@@ -337,10 +339,6 @@ void check_child_link(const CheckContext& context) {
     check_mode(link, context.wanted, *made);
 }
 
-} // namespace
-
-constinit const Kind kChildLinkStep{.find = find_child_link, .make = make_child_link, .check = check_child_link};
-
 std::optional<LockedParent> lock_parent(const AddContext& context) {
     const config::Config& config = context.config;
     if (!must_agree_with_siblings(config.kind(), config.link_in_container)) return std::nullopt;
@@ -354,43 +352,22 @@ std::optional<LockedParent> lock_parent(const AddContext& context) {
     }
 }
 
-CreateLink CreateLink::parse(const json::Reader& reader) {
-    return {.child = {.kind = reader.at("kind").string(),
-                      .mode = reader.at("mode").string(),
-                      .parent = reader.at("parent").string(),
-                      .parent_ifindex = state::parse_ifindex(reader.at("parentIfindex")),
-                      .parent_in_pod = reader.at("parentInPod").boolean(),
-                      .mac = reader.at("mac").string()},
-            .ifname = reader.at("ifname").string(),
-            .ifindex = state::parse_ifindex(reader.at("ifindex"))};
+std::string ChildLinkKind::describe(const Recorded& step) {
+    return fmt::format("interface {}", quoted(step.ifname));
 }
 
-void CreateLink::write(json::Writer& writer) const {
-    writer.member("kind", child.kind)
-        .member("mode", child.mode)
-        .member("ifname", ifname)
-        .member("parent", child.parent)
-        .member("parentIfindex", child.parent_ifindex)
-        .member("parentInPod", child.parent_in_pod)
-        .member("mac", child.mac)
-        .member("ifindex", ifindex);
+ByHand ChildLinkKind::by_hand(const Recorded& step, const base::Deadline& /*deadline*/) {
+    return {.text =
+                step.child.kind == kIpoib ? "`rdmanet gc` removes it when the pod is gone" : "it ends with the pod"};
 }
 
-std::string CreateLink::describe() const {
-    return fmt::format("interface {}", quoted(ifname));
-}
-
-ByHand CreateLink::by_hand(const base::Deadline& /*deadline*/) const {
-    return {.text = child.kind == kIpoib ? "`rdmanet gc` removes it when the pod is gone" : "it ends with the pod"};
-}
-
-void CreateLink::revert(const RevertContext& context) const {
+void ChildLinkKind::revert(const Recorded& step, const RevertContext& context) {
     const auto netns = find_recorded_netns(context.record, context.caller.netns_path);
-    if (!netns && child.kind == kIpoib) remove_returned(*this, context);
+    if (!netns && step.child.kind == kIpoib) remove_returned(step, context);
     if (!netns) return; // the kernel destroys macvlan and ipvlan children with their namespace
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
-    const auto link = find_child(inside, *this);
-    if (!link || !is_ours(*link, *this)) return;
+    const auto link = find_child(inside, step);
+    if (!link || !is_ours(*link, step)) return;
     if (link->kind == kIpoib) take_down(inside, *link);
     kernel::remove_link(inside, link->ifindex);
 }

@@ -1,6 +1,5 @@
 #include "contain.hpp"
 
-#include "recorded.hpp"
 #include "registry.hpp"
 #include "vf_settings.hpp"
 
@@ -22,11 +21,14 @@ namespace {
 
 using kernel::VfLinkState;
 using kernel::VfOf;
+using state::KeepDevice;
+using state::MoveRdma;
+using state::SetVf;
 
 /// The attachment's VF. None if another plugin moved the interface: that plugin decides about the VF.
 std::optional<VfOf> find_vf_of(const state::AttachmentRecord& record) {
     const auto address =
-        has_step(record, kKeepDevice) ? base::PciAddress::parse(record.device()) : std::optional<base::PciAddress>();
+        record.has_step<KeepDevice>() ? base::PciAddress::parse(record.device()) : std::optional<base::PciAddress>();
     return address ? kernel::find_pf_of(*address) : std::nullopt;
 }
 
@@ -34,16 +36,14 @@ std::optional<VfOf> find_vf_of(const state::AttachmentRecord& record) {
 /// is undone after the moves.
 void remember(VfLinkState present, state::AttachmentRecord& record, const VfOf& of,
               const state::AttachmentStore& records) {
-    const auto is_settings = [](const state::Step& step) { return step.kind == kSetVf; };
-    auto at = std::find_if(record.steps.begin(), record.steps.end(), is_settings);
-    SetVf settings{.pf = of.pf.to_string(), .number = of.number, .before = {}, .device = record.device()};
-    if (at != record.steps.end())
-        settings = parse_if<SetVf>(*at).value();
-    else
-        at = record.steps.insert(std::find_if(record.steps.begin(), record.steps.end(), is_move), state::Step{});
-    if (settings.before.link_state) return;
-    settings.before.link_state = present;
-    *at = to_record(settings);
+    auto& steps = record.steps;
+    auto at = std::find_if(steps.begin(), steps.end(), state::is_any_of<SetVf>);
+    if (at == steps.end())
+        at = steps.insert(std::find_if(steps.begin(), steps.end(), is_move),
+                          SetVf{.pf = of.pf.to_string(), .number = of.number, .before = {}, .device = record.device()});
+    auto& before = std::get<SetVf>(*at).before;
+    if (before.link_state) return;
+    before.link_state = present;
     records.save(record);
 }
 
@@ -60,10 +60,10 @@ bool switch_link_off(kernel::Socket& route, const kernel::VfId& vf, VfLinkState 
 } // namespace
 
 bool is_still_with_attachment(const state::Step& move, const RevertContext& context) {
-    const auto address = base::BusAddress::parse(move.holds.device);
+    const auto address = base::BusAddress::parse(state::held_device(move));
     const auto own = find_recorded_netns(context.record, context.caller.netns_path);
     if (!context.is_of_owner || !address || !own) return false;
-    const bool is_rdma = move.holds.rdma.has_value();
+    const bool is_rdma = std::holds_alternative<MoveRdma>(move);
     const kernel::ElsewhereDevice moved{.address = *address, .net = !is_rdma, .rdma = is_rdma};
     const std::string& path = context.record.netns.path; // runtimes mount all pods' namespaces in one directory
     const auto others = kernel::list_other_netns(path.substr(0, path.rfind('/')), *own);

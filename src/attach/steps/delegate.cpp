@@ -1,6 +1,6 @@
 #include "delegate.hpp"
 
-#include "recorded.hpp"
+#include "kinds.hpp"
 
 #include "owners/liveness.hpp"
 
@@ -8,7 +8,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <utility>
 #include <variant>
@@ -17,6 +16,7 @@ namespace rdmanet::attach {
 namespace {
 
 using base::quoted;
+using state::DelegateIpam;
 
 /// The path at which the recorded namespace still is; empty if it is gone.
 std::string path_of_netns(const RevertContext& context) {
@@ -49,10 +49,6 @@ cni::Result ask_delegate(const cni::Request& request, const DelegateIpam& step, 
     return result;
 }
 
-DelegateIpam delegate_value(const cni::Request& request, const std::string& plugin) {
-    return {.plugin = plugin, .config = request.stdin_text, .args = request.args_text, .path = request.path_text};
-}
-
 class Delegate final : public RecordedStep<DelegateIpam> {
 public:
     using RecordedStep::RecordedStep;
@@ -70,34 +66,19 @@ public:
     }
 };
 
-std::unique_ptr<Step> make_delegate(const AddContext& context, const Findings& /*found*/) {
-    const auto* other = std::get_if<config::DelegatedIpam>(&context.config.ipam);
-    if (other == nullptr) return nullptr;
-    return std::make_unique<Delegate>(delegate_value(context.request, other->plugin));
-}
-
 } // namespace
 
-constinit const Kind kDelegateStep{.make = make_delegate};
-
-DelegateIpam DelegateIpam::parse(const json::Reader& reader) {
-    return {.plugin = reader.at("plugin").string(),
-            .config = reader.at("config").string(),
-            .args = reader.at("args").string(),
-            .path = reader.at("path").string(),
-            .refused = state::find_boolean(reader, "refused").value_or(false)};
+std::unique_ptr<Step> DelegateKind::make(const AddContext& context, const Findings& /*found*/) {
+    const auto* other = std::get_if<config::DelegatedIpam>(&context.config.ipam);
+    if (other == nullptr) return nullptr;
+    return std::make_unique<Delegate>(delegate_step(context.request, other->plugin));
 }
 
-void DelegateIpam::write(json::Writer& writer) const {
-    writer.member("plugin", plugin).member("config", config).member("args", args).member("path", path);
-    if (refused) writer.member("refused", true);
+std::string DelegateKind::describe(const Recorded& step) {
+    return fmt::format("addresses of IPAM plugin {}", quoted(step.plugin));
 }
 
-std::string DelegateIpam::describe() const {
-    return fmt::format("addresses of IPAM plugin {}", quoted(plugin));
-}
-
-ByHand DelegateIpam::by_hand(const base::Deadline& /*deadline*/) const {
+ByHand DelegateKind::by_hand(const Recorded& /*step*/, const base::Deadline& /*deadline*/) {
     return {.text = "that plugin keeps them: once the pod is gone, call it with CNI_COMMAND=DEL, this container and "
                     "interface, and the recorded configuration on standard input",
             .needs_record = true};
@@ -105,15 +86,15 @@ ByHand DelegateIpam::by_hand(const base::Deadline& /*deadline*/) const {
 
 /// If the plugin cannot read the recorded configuration, it releases nothing. So DEL is repeated with the caller's
 /// configuration, which may be corrected. The plugin finds the pod's addresses by container and interface.
-void DelegateIpam::revert(const RevertContext& context) const {
+void DelegateKind::revert(const Recorded& step, const RevertContext& context) {
     const Caller& caller = context.caller;
     try {
-        delegate_del_with(config, *this, context);
+        delegate_del_with(step.config, step, context);
     } catch (const base::Error& error) {
-        if (caller.ipam_type != plugin || caller.config == config) throw;
+        if (caller.ipam_type != step.plugin || caller.config == step.config) throw;
         const std::string with_own = error.what();
         try {
-            delegate_del_with(caller.config, *this, context);
+            delegate_del_with(caller.config, step, context);
         } catch (base::Error& again) {
             again.add_context(again.what() == with_own ? "with the recorded and with the present configuration"
                                                        : fmt::format("{}; with the present configuration", with_own));
@@ -122,19 +103,19 @@ void DelegateIpam::revert(const RevertContext& context) const {
     }
 }
 
-state::Step delegate_step(const cni::Request& request, const std::string& plugin) {
-    return to_record(delegate_value(request, plugin));
+state::DelegateIpam delegate_step(const cni::Request& request, const std::string& plugin) {
+    return {.plugin = plugin, .config = request.stdin_text, .args = request.args_text, .path = request.path_text};
 }
 
 bool is_settled_by_one_attempt(const state::Step& step) {
-    const auto delegate = parse_if<DelegateIpam>(step);
-    return delegate && delegate->refused;
+    const auto* delegate = std::get_if<DelegateIpam>(&step);
+    return delegate != nullptr && delegate->refused;
 }
 
 bool undoes_too(const state::Step& step, const state::Step& other) {
-    const auto ours = parse_if<DelegateIpam>(step);
-    const auto theirs = parse_if<DelegateIpam>(other);
-    return ours && theirs && ours->plugin == theirs->plugin && ours->config == theirs->config;
+    const auto* ours = std::get_if<DelegateIpam>(&step);
+    const auto* theirs = std::get_if<DelegateIpam>(&other);
+    return ours != nullptr && theirs != nullptr && ours->plugin == theirs->plugin && ours->config == theirs->config;
 }
 
 } // namespace rdmanet::attach

@@ -1,9 +1,5 @@
 #include "device_find.hpp"
 
-#include "keep_device.hpp"
-#include "move_interface.hpp"
-#include "recorded.hpp"
-
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -54,16 +50,16 @@ std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& m
 /// Finds in the journal a device that a pod has, or that returned with the pod's name, by its name or MAC on the
 /// host. Reads all records.
 std::optional<Movable> find_attached(const config::HostDevice& wanted, const state::AttachmentStore& records) {
-    const auto is_meant = [&](const LinkBefore& kept) {
+    const auto is_meant = [&](const state::LinkBefore& kept) {
         if (wanted.name)
             return kept.name == *wanted.name ||
                    std::count(kept.altnames.begin(), kept.altnames.end(), *wanted.name) != 0;
-        return wanted.hwaddr && base::MacAddress::parse(kept.mac) == wanted.hwaddr;
+        return wanted.hwaddr && base::MacAddress::parse(kept.setting("mac")) == wanted.hwaddr;
     };
     for (const state::AttachmentRecord& record : records.list().records) {
-        if (const auto kept = find_step<KeepDevice>(record); kept && is_meant(kept->before))
+        if (const auto* kept = record.find_step<state::KeepDevice>(); kept && is_meant(kept->before))
             if (const auto address = BusAddress::parse(kept->before.device)) return *address;
-        if (const auto moved = find_step<MoveInterface>(record); moved && is_meant(moved->before))
+        if (const auto* moved = record.find_step<state::MoveInterface>(); moved && is_meant(moved->before))
             return moved->before.device;
     }
     return std::nullopt;

@@ -1,6 +1,6 @@
 #include "device_info.hpp"
 
-#include "recorded.hpp"
+#include "kinds.hpp"
 
 #include "owners/attachment.hpp"
 
@@ -20,6 +20,8 @@
 
 namespace rdmanet::attach {
 namespace {
+
+using state::WriteDeviceInfo;
 
 std::optional<json::Document> parse_info(std::string_view text) try {
     auto document = json::Document::parse(text);
@@ -79,14 +81,12 @@ private:
     FoundDevice device_;
 };
 
-std::unique_ptr<Step> make_device_info(const AddContext& context, const Findings& found) {
+} // namespace
+
+std::unique_ptr<Step> DeviceInfoKind::make(const AddContext& context, const Findings& found) {
     if (!found.device || !context.config.device_info_file) return nullptr;
     return std::make_unique<DeviceInfo>(*context.config.device_info_file, *found.device);
 }
-
-} // namespace
-
-constinit const Kind kDeviceInfoStep{.make = make_device_info};
 
 void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
                              const state::AttachmentStore& records) {
@@ -138,31 +138,18 @@ void remove_device_info(const std::string& path) {
     if (!is_another_kind(parse_info(earlier_text(path)))) base::remove_file_durably(path);
 }
 
-WriteDeviceInfo WriteDeviceInfo::parse(const json::Reader& reader) {
-    return {.path = reader.at("path").string()};
+std::string DeviceInfoKind::describe(const Recorded& step) {
+    return fmt::format("device-info file {}", step.path);
 }
 
-void WriteDeviceInfo::write(json::Writer& writer) const {
-    writer.member("path", path);
-}
-
-/// Only the file's name, because Multus may see it in another directory.
-state::Holds WriteDeviceInfo::holds() const {
-    return {.device_info = path.substr(path.rfind('/') + 1), .is_for_others = true};
-}
-
-std::string WriteDeviceInfo::describe() const {
-    return fmt::format("device-info file {}", path);
-}
-
-ByHand WriteDeviceInfo::by_hand(const base::Deadline& /*deadline*/) const {
-    if (is_another_kind(parse_info(earlier_text(path))))
+ByHand DeviceInfoKind::by_hand(const Recorded& step, const base::Deadline& /*deadline*/) {
+    if (is_another_kind(parse_info(earlier_text(step.path))))
         return {.text = "nothing to do, because it is another plugin's"};
     return {.text = "remove it once the pod is gone"};
 }
 
-void WriteDeviceInfo::revert(const RevertContext& /*context*/) const {
-    remove_device_info(path);
+void DeviceInfoKind::revert(const Recorded& step, const RevertContext& /*context*/) {
+    remove_device_info(step.path);
 }
 
 } // namespace rdmanet::attach

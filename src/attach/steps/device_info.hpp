@@ -2,32 +2,13 @@
 // device (Network Plumbing Working Group, Device Information Specification 1.1.0).
 #pragma once
 
-#include "context.hpp"
-#include "kinds.hpp"
 #include "step.hpp"
-
-#include <rdmanet/json/reader.hpp>
-#include <rdmanet/json/writer.hpp>
 
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace rdmanet::attach {
-
-/// A device-info file was written for Multus. Undoing it removes the file.
-struct WriteDeviceInfo {
-    static constexpr std::string_view kKind = kWriteDeviceInfo;
-
-    std::string path;
-
-    [[nodiscard]] static WriteDeviceInfo parse(const json::Reader& reader);
-    void write(json::Writer& writer) const;
-    [[nodiscard]] state::Holds holds() const;
-    [[nodiscard]] std::string describe() const;
-    [[nodiscard]] ByHand by_hand(const base::Deadline& deadline) const;
-    void revert(const RevertContext& context) const;
-};
 
 /// Throws CniError unless `path` is Multus' name for this attachment's file. The author of a network could otherwise
 /// name another pod's file.

@@ -68,7 +68,7 @@ std::string move_to_host(const Link& link, const std::string& name, Socket& insi
 
 bool end_by_unbinding(const BusAddress& address, const RevertContext& context) {
     if (!context.is_of_owner) return false;
-    const bool loses_driver = has_step(context.record, kResetFunction) || has_step(context.record, kRebindDriver);
+    const bool loses_driver = context.record.has_step<state::ResetFunction, state::RebindDriver>();
     if (!loses_driver || kernel::count_vfs_of(address) != 0) return false;
     auto rdma = Socket::find_rdma(context.deadline);
     if (!user_of(address, rdma ? &*rdma : nullptr).empty()) return false;

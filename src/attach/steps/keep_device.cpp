@@ -1,7 +1,6 @@
-#include "keep_device.hpp"
-
 #include "device_return.hpp"
-#include "recorded.hpp"
+#include "kinds.hpp"
+#include "link_settings.hpp"
 
 #include "lookup/device_link.hpp"
 
@@ -17,10 +16,12 @@ namespace {
 
 using kernel::Link;
 using kernel::Socket;
+using state::KeepDevice;
 
 KeepDevice keep_step(const FoundDevice& device, const base::Deadline& deadline, const base::Logger& log) {
     const std::string address = device.address.to_string();
-    return {.before = device.link ? keep_link(address, *device.link, deadline, log) : LinkBefore{.device = address}};
+    return {.before =
+                device.link ? keep_link(address, *device.link, deadline, log) : state::LinkBefore{.device = address}};
 }
 
 /// The MAC of a VF without a net device, as its PF has it. Empty if the PF has none.
@@ -44,14 +45,16 @@ private:
     std::string mac_;
 };
 
-std::unique_ptr<Step> make_keep_device(const AddContext& context, const Findings& found) {
+} // namespace
+
+std::unique_ptr<Step> KeepDeviceKind::make(const AddContext& context, const Findings& found) {
     if (!found.device || context.config.is_rdma_only()) return nullptr;
     return std::make_unique<KeepDeviceStep>(keep_step(*found.device, context.deadline, context.log()),
                                             mac_without_link(*found.device));
 }
 
-void check_keep_device(const CheckContext& context) {
-    if (!context.wanted.is_device() || !has_step(context.record, kKeepDevice))
+void KeepDeviceKind::check(const CheckContext& context) {
+    if (!context.wanted.is_device() || !context.record.has_step<KeepDevice>())
         return; // an earlier plugin has the interface
     const std::string device = context.record.device();
     const auto address = base::BusAddress::parse(device);
@@ -63,22 +66,18 @@ void check_keep_device(const CheckContext& context) {
     if (!kernel::device_exists(*address)) differs(fmt::format("device {} is gone from the node", device), kDeletePod);
 }
 
-} // namespace
-
-constinit const Kind kKeepDeviceStep{.make = make_keep_device, .check = check_keep_device};
-
-std::string KeepDevice::describe() const {
-    return fmt::format("device {}", before.device);
+std::string KeepDeviceKind::describe(const Recorded& step) {
+    return fmt::format("device {}", step.before.device);
 }
 
-ByHand KeepDevice::by_hand(const base::Deadline& /*deadline*/) const {
-    if (before.name.empty()) return {.text = "nothing to do"};
+ByHand KeepDeviceKind::by_hand(const Recorded& step, const base::Deadline& /*deadline*/) {
+    if (step.before.name.empty()) return {.text = "nothing to do"};
     return {.text = "what the pod set on its interface stays: restore it once the pod is gone", .needs_record = true};
 }
 
-void KeepDevice::revert(const RevertContext& context) const {
-    const auto address = find_present_device(before.device);
-    if (!address || before.name.empty() || !has_network_driver(*address)) return;
+void KeepDeviceKind::revert(const Recorded& step, const RevertContext& context) {
+    const auto address = find_present_device(step.before.device);
+    if (!address || step.before.name.empty() || !has_network_driver(*address)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     // The device is back on the host, but its driver may take some time to create the net device.
     auto link = wait_for(base::Deadline::in(kReturnTimeout), context.deadline,
@@ -88,7 +87,7 @@ void KeepDevice::revert(const RevertContext& context) const {
             fmt::format("its net device is not on the host: look into `dmesg` for messages of driver {}, and "
                         "bind that driver again",
                         kernel::driver_of(*address)));
-    restore_link(route, *link, before, context.log);
+    restore_link(route, *link, step.before, context.log);
 }
 
 } // namespace rdmanet::attach

@@ -1,50 +1,183 @@
-// All kinds of steps, and their names in records: kMoveLink is the name of a step in a record, and kMoveLinkStep the
-// kind that plans and checks such steps. They are all here, so that the files of steps need not include each other:
-// steps name the steps that their undo waits for.
+// All kinds of steps. Each is in the file of its name, with all that can happen to it. A kind has those of these static
+// functions that it needs:
+//
+//   find()       finds out what the step is planned from. Reads the kernel and changes nothing. Throws CniError with the
+//                fix
+//   make()       the step of an ADD; null if the attachment needs none
+//   check()      throws CniError (code 107) for the first difference
+//
+// and, if there is something to undo, for the value that the record has (rdmanet/state/step.hpp):
+//
+//   describe()   what is still held, for messages: `interface "net1"`
+//   by_hand()    what a person does in place of revert(). Without it, the recorded values are all that is said. A command
+//                in it must be safe, and do what revert() does
+//   revert()     undoes a step that was applied, half applied or never begun. Safe to repeat. Throws if something is left
 #pragma once
 
-#include <rdmanet/state/attachment_record.hpp>
+#include "context.hpp"
+#include "step.hpp"
 
-#include <algorithm>
-#include <string_view>
+#include <memory>
+#include <string>
 
 namespace rdmanet::attach {
 
-inline constexpr std::string_view kCreateLink = "create-link";
-inline constexpr std::string_view kKeepDevice = "keep-device";
-inline constexpr std::string_view kRebindDriver = "rebind-driver";
-inline constexpr std::string_view kResetFunction = "reset-function";
-inline constexpr std::string_view kSetVf = "set-vf";
-inline constexpr std::string_view kSetRepresentor = "set-representor";
-inline constexpr std::string_view kMoveLink = "move-link";
-inline constexpr std::string_view kMoveInterface = "move-interface";
-inline constexpr std::string_view kMoveRdma = "move-rdma";
-inline constexpr std::string_view kWriteDeviceInfo = "write-device-info";
-inline constexpr std::string_view kDelegateIpam = "delegate-ipam";
+/// Restores the net device's settings at the end, when the net device is back on the host. It comes first, so that it is
+/// undone last.
+struct KeepDeviceKind {
+    using Recorded = state::KeepDevice;
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    static void check(const CheckContext& context);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
 
-[[nodiscard]] inline bool has_step(const state::AttachmentRecord& record, std::string_view kind) {
-    return std::any_of(record.steps.begin(), record.steps.end(),
-                       [&](const state::Step& step) { return step.kind == kind; });
-}
+/// Binds the driver of an InfiniBand VF again at the end, when the PF has set the old GUIDs.
+struct RebindAfterKind {
+    using Recorded = state::RebindDriver;
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
 
-// Each is defined with constinit in the file of its step, because the registry has their order and uses them from the
-// start.
-struct Kind; // step.hpp
-extern const Kind kKeepDeviceStep;
-extern const Kind kRebindAfterStep;
-extern const Kind kResetAfterStep;
-extern const Kind kVfSettingsStep;
-extern const Kind kRepresentorStep;
-extern const Kind kRebindStep;
-extern const Kind kChildLinkStep;
-extern const Kind kMoveInterfaceStep;
-extern const Kind kMoveLinkStep;
-extern const Kind kMoveRdmaStep;
-extern const Kind kFollowLinkStep;
-extern const Kind kShareRdmaStep;
-extern const Kind kDelegateStep;
-extern const Kind kAddressingStep;
-extern const Kind kAwaitRdmaStep;
-extern const Kind kDeviceInfoStep;
+/// Resets the function at the end, when the VF has its settings again: the driver takes MAC and GUIDs from them.
+struct ResetAfterKind {
+    using Recorded = state::ResetFunction;
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
+
+/// Sets a VF through its PF.
+struct VfSettingsKind {
+    using Recorded = state::SetVf;
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    static void check(const CheckContext& context);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
+
+/// Sets the host's end of a VF whose PF is in switchdev mode.
+struct RepresentorKind {
+    using Recorded = state::SetRepresentor;
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    static void check(const CheckContext& context);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
+
+/// Binds the driver of an InfiniBand VF again, so that it takes the GUIDs that the PF has set.
+struct RebindKind {
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+};
+
+/// Creates a macvlan, ipvlan or IPoIB child. The kernel returns an IPoIB child to the host when its namespace ends; there
+/// its hardware address identifies it.
+struct ChildLinkKind {
+    using Recorded = state::CreateLink;
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    static void check(const CheckContext& context);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
+
+/// Moves a virtual interface (dummy, veth) for "host-device". It is identified by index, kind and MAC. If it is gone, there
+/// is nothing to undo: the pod removed it, or the kernel destroyed it with the pod's namespace.
+struct MoveInterfaceKind {
+    using Recorded = state::MoveInterface;
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    static void check(const CheckContext& context);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
+
+/// Moves a device's net device into the pod and back, or waits until the kernel has returned it. On InfiniBand it only
+/// moves it back, when the RDMA device is back.
+struct MoveLinkKind {
+    using Recorded = state::MoveLink;
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    static void check(const CheckContext& context);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
+
+/// Moves the RDMA devices of a device into the pod and back, or waits until the kernel has returned them.
+struct MoveRdmaKind {
+    using Recorded = state::MoveRdma;
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    static void check(const CheckContext& context);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
+
+/// Moves the IPoIB interface that the kernel makes anew when its RDMA device has moved.
+struct FollowLinkKind {
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+};
+
+/// Chooses the RDMA device on the host that the pod shares.
+struct ShareRdmaKind {
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+};
+
+/// Asks another IPAM plugin for addresses. Undoing calls it with DEL and the same input or, if that fails, with the
+/// present configuration of DEL's caller.
+struct DelegateKind {
+    using Recorded = state::DelegateIpam;
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
+
+/// Sets addresses and routes.
+struct AddressingKind {
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    static void check(const CheckContext& context);
+};
+
+/// Waits for an active port and for the GIDs of the addresses.
+struct AwaitRdmaKind {
+    static void find(const PlanContext& context, Findings& found);
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    static void check(const CheckContext& context);
+};
+
+/// Writes the device-info file, which Multus copies into the pod's network status (Network Plumbing Working Group, Device
+/// Information Specification 1.1.0).
+struct DeviceInfoKind {
+    using Recorded = state::WriteDeviceInfo;
+    [[nodiscard]] static std::unique_ptr<Step> make(const AddContext& context, const Findings& found);
+    [[nodiscard]] static std::string describe(const Recorded& step);
+    [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
+    static void revert(const Recorded& step, const RevertContext& context);
+};
+
+template <class... Each>
+struct KindList {};
+
+/// In the order in which ADD applies them. A record is undone from its end, in the order in which it was written.
+using Kinds = KindList<KeepDeviceKind, RebindAfterKind, ResetAfterKind, VfSettingsKind, RepresentorKind, RebindKind,
+                       ChildLinkKind, MoveInterfaceKind, MoveLinkKind, MoveRdmaKind, FollowLinkKind, ShareRdmaKind,
+                       DelegateKind, AddressingKind, AwaitRdmaKind, DeviceInfoKind>;
 
 } // namespace rdmanet::attach

@@ -4,7 +4,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/ethtool.hpp>
 #include <rdmanet/kernel/netdev_files.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,23 +20,68 @@ using base::quoted;
 using kernel::Link;
 using kernel::Socket;
 
-/// A numeric setting that an interface keeps when it moves.
-struct TuningNumber {
-    std::string_view name; // in `ip link`
-    std::string_view key;  // in the record
-    std::optional<std::uint32_t> kernel::LinkTuning::*number;
+/// A setting that an interface keeps when it moves. Its value is text, as the record has it.
+struct Setting {
+    const char* key;  // in the record
+    const char* name; // in `ip link`
+    /// Whether DEL fails if the kernel refuses it. The host can do without the others, and a driver that refuses one
+    /// would refuse it for ever, so DEL only warns.
+    bool is_required;
+    std::optional<std::string> (*read)(const Link& link); // nullopt: cannot be recorded
+    void (*set)(kernel::LinkChange& change, const std::string& value);
 };
 
-/// In the order of restoring. gso_max_size and gro_max_size come before those for IPv4, because they also set the
-/// latter if they are at most 64 KiB (netif_set_gso_max_size(), net/core/dev.h).
-constexpr TuningNumber kTuningNumbers[] = {
-    {"group", "group", &kernel::LinkTuning::group},
-    {"txqueuelen", "txQueueLength", &kernel::LinkTuning::transmit_queue_length},
-    {"gso_max_size", "gsoMaxSize", &kernel::LinkTuning::gso_max_size},
-    {"gso_max_segs", "gsoMaxSegs", &kernel::LinkTuning::gso_max_segments},
-    {"gro_max_size", "groMaxSize", &kernel::LinkTuning::gro_max_size},
-    {"gso_ipv4_max_size", "gsoIpv4MaxSize", &kernel::LinkTuning::gso_ipv4_max_size},
-    {"gro_ipv4_max_size", "groIpv4MaxSize", &kernel::LinkTuning::gro_ipv4_max_size}};
+template <class Number>
+std::optional<std::string> text_of(const std::optional<Number>& number) {
+    return number ? std::optional(std::to_string(*number)) : std::nullopt;
+}
+
+std::string text_of(bool flag) {
+    return flag ? "on" : "off";
+}
+
+template <std::optional<std::uint32_t> kernel::LinkTuning::*kNumber>
+constexpr Setting tuning(const char* key, const char* name) {
+    return {key, name, false, [](const Link& link) { return text_of(link.tuning.*kNumber); },
+            [](kernel::LinkChange& change, const std::string& value) {
+                change.tuning.*kNumber = base::parse_integer<std::uint32_t>(value);
+            }};
+}
+
+/// The address of an IPoIB interface is its port's GUID and cannot be set.
+std::optional<std::string> mac_of(const Link& link) {
+    return link.mac() ? std::optional(link.mac()->to_string()) : std::nullopt;
+}
+
+/// In the order of restoring.
+constexpr Setting kSettings[] = {
+    {"mac", "MAC", true, mac_of,
+     [](kernel::LinkChange& change, const std::string& value) { change.mac = base::MacAddress::parse(value); }},
+    {"mtu", "mtu", true, [](const Link& link) { return text_of(std::optional(link.mtu)); },
+     [](kernel::LinkChange& change, const std::string& value) { change.mtu = base::parse_integer<unsigned>(value); }},
+    {"promiscuous", "promisc", true, [](const Link& link) { return std::optional(text_of(link.is_promiscuous())); },
+     [](kernel::LinkChange& change, const std::string& value) { change.promiscuous = value == "on"; }},
+    {"allMulticast", "allmulticast", true,
+     [](const Link& link) { return std::optional(text_of(link.is_all_multicast())); },
+     [](kernel::LinkChange& change, const std::string& value) { change.all_multicast = value == "on"; }},
+    // The kernel resets it to the default in each namespace (addrconf_notify(), net/ipv6/addrconf.c).
+    {"ipv6AddressMode", "addrgenmode", true, [](const Link& link) { return text_of(link.ipv6_address_mode); },
+     [](kernel::LinkChange& change, const std::string& value) {
+         change.ipv6_address_mode = base::parse_integer<std::uint8_t>(value);
+     }},
+    {"alias", "alias", false,
+     [](const Link& link) { return base::is_utf8(link.alias) ? std::optional(link.alias) : std::nullopt; },
+     [](kernel::LinkChange& change, const std::string& value) { change.alias = value; }},
+    tuning<&kernel::LinkTuning::group>("group", "group"),
+    tuning<&kernel::LinkTuning::transmit_queue_length>("txQueueLength", "txqueuelen"),
+    // These come before those for IPv4, because they also set the latter if they are at most 64 KiB
+    // (netif_set_gso_max_size(), net/core/dev.h).
+    tuning<&kernel::LinkTuning::gso_max_size>("gsoMaxSize", "gso_max_size"),
+    tuning<&kernel::LinkTuning::gso_max_segments>("gsoMaxSegs", "gso_max_segs"),
+    tuning<&kernel::LinkTuning::gro_max_size>("groMaxSize", "gro_max_size"),
+    tuning<&kernel::LinkTuning::gso_ipv4_max_size>("gsoIpv4MaxSize", "gso_ipv4_max_size"),
+    tuning<&kernel::LinkTuning::gro_ipv4_max_size>("groIpv4MaxSize", "gro_ipv4_max_size"),
+};
 
 /// Only a warning: the pod can use the device although DEL cannot restore this setting.
 void warn_of_unrecorded(const Link& link, std::string_view setting, std::string_view why, const base::Logger& log) {
@@ -51,13 +95,6 @@ kernel::NetdevFiles files_of(const Link& link, const base::Logger& log) {
     const kernel::NetdevFilesRead found = kernel::read_netdev_files(*name);
     for (const auto& [file, why] : found.unreadable) warn_of_unrecorded(link, file, why, log);
     return kernel::without_repetitions(found.files);
-}
-
-/// nullopt if the alias is not UTF-8: the record is JSON, which cannot hold other bytes.
-std::optional<std::string> alias_of(const Link& link, const base::Logger& log) {
-    if (base::is_utf8(link.alias)) return link.alias;
-    warn_of_unrecorded(link, fmt::format("alias {}", quoted(link.alias)), "it is not UTF-8", log);
-    return std::nullopt;
 }
 
 kernel::Features features_of(const Link& link, const base::Deadline& deadline, const base::Logger& log) try {
@@ -105,28 +142,6 @@ void restore_name(Socket& route, const Link& link, const LinkBefore& before, con
     }
 }
 
-/// The settings that differ from before.
-kernel::LinkChange changed_settings(const Link& link, const LinkBefore& before) {
-    kernel::LinkChange change;
-    // The address of an IPoIB interface is its port's GUID and cannot be set.
-    if (const auto mac = base::MacAddress::parse(before.mac); mac && link.mac() != mac) change.mac = mac;
-    if (link.mtu != before.mtu) change.mtu = before.mtu;
-    if (link.is_promiscuous() != before.promiscuous) change.promiscuous = before.promiscuous;
-    if (link.is_all_multicast() != before.all_multicast) change.all_multicast = before.all_multicast;
-    // The kernel resets it to the default in each namespace (addrconf_notify(), net/ipv6/addrconf.c).
-    if (link.ipv6_address_mode != before.ipv6_address_mode) change.ipv6_address_mode = before.ipv6_address_mode;
-    return change;
-}
-
-void restore_settings(Socket& route, const Link& link, const LinkBefore& before) {
-    const kernel::LinkChange change = changed_settings(link, before);
-    // If an earlier DEL could set only that it is up, it has a link-local address of the pod's MAC, which goes with up.
-    if (link.is_up() && (change.mac || change.ipv6_address_mode))
-        kernel::change_link(route, link.ifindex, {.state = kernel::AdminState::down});
-    if (change.mac || change.mtu || change.promiscuous || change.all_multicast || change.ipv6_address_mode)
-        kernel::change_link(route, link.ifindex, change);
-}
-
 void warn_of_lack(std::string_view setting, const LinkBefore& before, std::string_view why, const base::Logger& log) {
     log.warn(fmt::format("device {} does not get its {} back: {}", before.device, setting, why));
 }
@@ -146,24 +161,39 @@ bool restore_optional(std::string_view setting, const LinkBefore& before, const 
     }
 }
 
-void restore_alias(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
-    if (!before.alias || link.alias == *before.alias) return;
-    restore_optional(fmt::format("alias {}", quoted(*before.alias)), before, log,
-                     [&] { kernel::change_link(route, link.ifindex, {.alias = before.alias}); });
+bool is_lost(const Setting& setting, const Link& link, const LinkBefore& before) {
+    const auto wanted = before.settings.find(setting.key);
+    return wanted != before.settings.end() && setting.read(link) != wanted->second;
+}
+
+std::string text_of(const Setting& setting, const LinkBefore& before) {
+    return fmt::format("{} {}", setting.name, before.setting(setting.key));
+}
+
+void restore_required(Socket& route, const Link& link, const LinkBefore& before) {
+    kernel::LinkChange change;
+    bool is_needed = false;
+    for (const Setting& setting : kSettings) {
+        if (!setting.is_required || !is_lost(setting, link, before)) continue;
+        setting.set(change, before.setting(setting.key));
+        is_needed = true;
+    }
+    // If an earlier DEL could set only that it is up, it has a link-local address of the pod's MAC, which goes with up.
+    if (link.is_up() && (change.mac || change.ipv6_address_mode))
+        kernel::change_link(route, link.ifindex, {.state = kernel::AdminState::down});
+    if (is_needed) kernel::change_link(route, link.ifindex, change);
 }
 
 /// One request for each setting: the kernel stops at the first setting that it refuses (do_setlink()).
-void restore_tuning(Socket& route, Link link, const LinkBefore& before, const base::Logger& log) {
-    for (const TuningNumber& tuning : kTuningNumbers) {
-        const auto wanted = before.tuning.*tuning.number;
-        if (!wanted || link.tuning.*tuning.number == wanted) continue;
-        const std::string setting = fmt::format("{} {}", tuning.name, *wanted);
+void restore_others(Socket& route, Link link, const LinkBefore& before, const base::Logger& log) {
+    for (const Setting& setting : kSettings) {
+        if (setting.is_required || !is_lost(setting, link, before)) continue;
         kernel::LinkChange change;
-        change.tuning.*tuning.number = wanted;
-        const bool is_taken =
-            restore_optional(setting, before, log, [&] { kernel::change_link(route, link.ifindex, change); });
+        setting.set(change, before.setting(setting.key));
+        const bool is_taken = restore_optional(text_of(setting, before), before, log,
+                                               [&] { kernel::change_link(route, link.ifindex, change); });
         if (auto now = kernel::find_link(route, link.ifindex)) link = *std::move(now);
-        if (is_taken && link.tuning.*tuning.number != wanted) warn_of_lack(setting, before, kNoError, log);
+        if (is_taken && is_lost(setting, link, before)) warn_of_lack(text_of(setting, before), before, kNoError, log);
     }
 }
 
@@ -227,8 +257,7 @@ bool has_xdp(const Link& link, std::uint32_t id) {
 
 /// Detaches the pod's programs, which would still see and drop what the next pod receives.
 void restore_xdp(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
-    if (!before.xdp_programs) return;
-    const auto& kept = *before.xdp_programs;
+    const auto& kept = before.xdp_programs;
     for (const kernel::XdpProgram& program : link.xdp) {
         if (std::find(kept.begin(), kept.end(), program.id) != kept.end()) continue;
         try {
@@ -249,94 +278,25 @@ std::vector<std::uint32_t> xdp_programs_of(const Link& link) {
     return ids;
 }
 
-void warn_of_unrestored(const Link& now, const LinkBefore& before, const base::Logger& log) {
-    const kernel::LinkChange left = changed_settings(now, before);
-    const auto say = [&](bool is_left, std::string_view setting) {
-        if (is_left) warn_of_lack(setting, before, kNoError, log);
-    };
-    say(left.mac.has_value(), fmt::format("MAC {}", before.mac));
-    say(left.mtu.has_value(), fmt::format("mtu {}", before.mtu));
-    say(left.promiscuous.has_value(), "promiscuous mode");
-    say(left.all_multicast.has_value(), "allmulticast mode");
-    say(left.ipv6_address_mode.has_value(), "addrgenmode");
-}
-
-std::map<std::string, std::string> parse_files(const json::Reader& reader) {
-    std::map<std::string, std::string> files;
-    const auto found = reader.find("files");
-    if (!found) return files;
-    for (const json::Reader& file : found->elements()) {
-        const json::Reader name = file.at("file");
-        if (!files.empty() && name.string() <= files.rbegin()->first)
-            throw name.unexpected("each file once, in the order of their names");
-        files.emplace(name.string(), file.at("value").string());
-    }
-    return files;
-}
-
 } // namespace
-
-LinkBefore LinkBefore::parse(const json::Reader& reader) {
-    LinkBefore link{.device = reader.at("device").string(),
-                    .name = reader.at("name").string(),
-                    .mac = reader.at("mac").string(),
-                    .mtu = static_cast<unsigned>(reader.at("mtu").integer(0, UINT32_MAX)),
-                    .up = reader.at("up").boolean(),
-                    .promiscuous = reader.at("promiscuous").boolean(),
-                    .all_multicast = reader.at("allMulticast").boolean(),
-                    .ipv6_address_mode = state::find_number<std::uint8_t>(reader, "ipv6AddressMode"),
-                    .altnames = state::parse_texts(reader.at("altnames")),
-                    .alias = state::find_string(reader, "alias"),
-                    .tuning = {},
-                    .files = parse_files(reader),
-                    .wanted_features = state::find_numbers(reader, "wantedFeatures").value_or(kernel::FeatureSet{}),
-                    .active_features = state::find_numbers(reader, "activeFeatures").value_or(kernel::FeatureSet{}),
-                    .xdp_programs = state::find_numbers(reader, "xdpPrograms")};
-    for (const TuningNumber& tuning : kTuningNumbers)
-        link.tuning.*tuning.number = state::find_number<std::uint32_t>(reader, tuning.key);
-    return link;
-}
-
-void LinkBefore::write(json::Writer& writer) const {
-    writer.member("device", device)
-        .member("name", name)
-        .member("mac", mac)
-        .member("mtu", mtu)
-        .member("up", up)
-        .member("promiscuous", promiscuous)
-        .member("allMulticast", all_multicast);
-    if (ipv6_address_mode) writer.member("ipv6AddressMode", std::uint32_t{*ipv6_address_mode});
-    state::write_texts(writer, "altnames", altnames);
-    state::write_if(writer, "alias", alias);
-    for (const TuningNumber& number : kTuningNumbers) state::write_if(writer, number.key, tuning.*number.number);
-    if (!wanted_features.empty()) state::write_numbers(writer, "wantedFeatures", wanted_features);
-    if (!active_features.empty()) state::write_numbers(writer, "activeFeatures", active_features);
-    if (xdp_programs) state::write_numbers(writer, "xdpPrograms", *xdp_programs);
-    if (files.empty()) return;
-    writer.key("files").begin_array();
-    for (const auto& [file, value] : files)
-        writer.begin_object().member("file", file).member("value", value).end_object();
-    writer.end_array();
-}
 
 LinkBefore keep_link(const std::string& device, const Link& link, const base::Deadline& deadline,
                      const base::Logger& log) {
     kernel::Features features = features_of(link, deadline, log);
-    return {.device = device,
-            .name = link.name,
-            .mac = link.mac() ? link.mac()->to_string() : std::string(),
-            .mtu = link.mtu,
-            .up = link.is_up(),
-            .promiscuous = link.is_promiscuous(),
-            .all_multicast = link.is_all_multicast(),
-            .ipv6_address_mode = link.ipv6_address_mode,
-            .altnames = link.altnames,
-            .alias = alias_of(link, log),
-            .tuning = link.tuning,
-            .files = files_of(link, log),
-            .wanted_features = std::move(features.wanted),
-            .active_features = std::move(features.active),
-            .xdp_programs = xdp_programs_of(link)};
+    LinkBefore before{.device = device,
+                      .name = link.name,
+                      .up = link.is_up(),
+                      .altnames = link.altnames,
+                      .settings = {},
+                      .files = files_of(link, log),
+                      .wanted_features = std::move(features.wanted),
+                      .active_features = std::move(features.active),
+                      .xdp_programs = xdp_programs_of(link)};
+    for (const Setting& setting : kSettings)
+        if (auto value = setting.read(link)) before.settings.emplace(setting.key, *std::move(value));
+    if (!base::is_utf8(link.alias)) // the record is JSON, which cannot hold other bytes
+        warn_of_unrecorded(link, fmt::format("alias {}", quoted(link.alias)), "it is not UTF-8", log);
+    return before;
 }
 
 void restore_link(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
@@ -346,16 +306,17 @@ void restore_link(Socket& route, const Link& link, const LinkBefore& before, con
     restore_xdp(route, link, before, log); // before the MTU, which a program may forbid
     std::string refused;
     try {
-        restore_settings(route, link, before);
+        restore_required(route, link, before);
     } catch (const base::SystemError& error) {
         refused = error.what();
     }
-    restore_alias(route, link, before, log);
-    restore_tuning(route, link, before, log);
+    restore_others(route, link, before, log);
     if (const auto now = kernel::find_link(route, link.ifindex)) {
         restore_files(*now, before, log); // by its new name
         restore_features(now->ifindex, before, route.deadline(), log);
-        if (refused.empty()) warn_of_unrestored(*now, before, log);
+        for (const Setting& setting : kSettings)
+            if (setting.is_required && refused.empty() && is_lost(setting, *now, before))
+                warn_of_lack(text_of(setting, before), before, kNoError, log);
         if (now->is_up() != before.up)
             kernel::change_link(route, now->ifindex,
                                 {.state = before.up ? kernel::AdminState::up : kernel::AdminState::down});

@@ -1,8 +1,7 @@
-#include "move_interface.hpp"
-
 #include "device_return.hpp"
+#include "kinds.hpp"
+#include "link_settings.hpp"
 #include "move_link.hpp"
-#include "recorded.hpp"
 
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
@@ -12,7 +11,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -22,6 +20,7 @@ namespace {
 
 using base::quoted;
 using kernel::Link;
+using state::MoveInterface;
 
 void require_possible_keys(const Link& link, const config::Config& config) {
     if (config.rdma.demand == config::RdmaDemand::required)
@@ -47,7 +46,7 @@ std::optional<Link> find_ours(kernel::Socket& socket, const MoveInterface& step)
     std::optional<Link> found;
     for (Link& link : kernel::list_links(socket)) {
         if (link.kind != step.kind || link.hardware_address.empty()) continue;
-        if (!has_mac(link, step.before.mac) && !has_mac(link, step.mac_in_pod)) continue;
+        if (!has_mac(link, step.before.setting("mac")) && !has_mac(link, step.mac_in_pod)) continue;
         if (link.ifindex == step.ifindex) return std::move(link);
         if (link.name == step.before.name || link.name == step.ifname || link.name.starts_with(kNameOnReturn))
             found = std::move(link);
@@ -106,7 +105,9 @@ private:
     std::optional<base::MacAddress> mac_;
 };
 
-void find_move_interface(const PlanContext& context, Findings& found) {
+} // namespace
+
+void MoveInterfaceKind::find(const PlanContext& context, Findings& found) {
     if (!found.interface) return;
     const Link& link = found.interface->link;
     require_possible_keys(link, context.config);
@@ -119,14 +120,14 @@ void find_move_interface(const PlanContext& context, Findings& found) {
     found.interface->mac = wanted_mac(context.request, context.config);
 }
 
-std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findings& found) {
+std::unique_ptr<Step> MoveInterfaceKind::make(const AddContext& context, const Findings& found) {
     if (!found.interface) return nullptr;
     return std::make_unique<MoveInterfaceStep>(
         *found.interface, interface_step(context.request, *found.interface, context.deadline, context.log()));
 }
 
-void check_move_interface(const CheckContext& context) {
-    const auto moved = find_step<MoveInterface>(context.record);
+void MoveInterfaceKind::check(const CheckContext& context) {
+    const auto* moved = context.record.find_step<state::MoveInterface>();
     if (!context.wanted.is_device() || !moved) return;
     const Link& link = require_link(context);
     if (link.kind != moved->kind)
@@ -135,53 +136,25 @@ void check_move_interface(const CheckContext& context) {
                 kDeletePod);
 }
 
-} // namespace
-
-constinit const Kind kMoveInterfaceStep{
-    .find = find_move_interface, .make = make_move_interface, .check = check_move_interface};
-
-MoveInterface MoveInterface::parse(const json::Reader& reader) {
-    const json::Reader before = reader.at("before");
-    if (const json::Reader kind = before.at("step"); kind.string() != kKeepDevice)
-        throw kind.unexpected(quoted(kKeepDevice));
-    return {.before = LinkBefore::parse(before),
-            .kind = reader.at("kind").string(),
-            .ifindex = state::parse_ifindex(reader.at("ifindex")),
-            .ifname = reader.at("ifname").string(),
-            .mac_in_pod = reader.at("macInPod").string(),
-            .ifindex_in_pod = state::parse_ifindex(reader.at("ifindexInPod"))};
+std::string MoveInterfaceKind::describe(const Recorded& step) {
+    return fmt::format("interface {}", quoted(step.before.name));
 }
 
-void MoveInterface::write(json::Writer& writer) const {
-    writer.member("kind", kind)
-        .member("ifindex", ifindex)
-        .member("ifname", ifname)
-        .member("macInPod", mac_in_pod)
-        .member("ifindexInPod", ifindex_in_pod);
-    writer.key("before").begin_object().member("step", kKeepDevice); // earlier versions wrote a whole step here
-    before.write(writer);
-    writer.end_object();
-}
-
-std::string MoveInterface::describe() const {
-    return fmt::format("interface {}", quoted(before.name));
-}
-
-void MoveInterface::revert(const RevertContext& context) const {
+void MoveInterfaceKind::revert(const Recorded& step, const RevertContext& context) {
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
-        if (const auto link = find_inside(inside, *this)) {
-            const std::string name = move_to_host(*link, before.name, inside, outside, kernel::Netns::current());
+        if (const auto link = find_inside(inside, step)) {
+            const std::string name = move_to_host(*link, step.before.name, inside, outside, kernel::Netns::current());
             const auto home = kernel::find_link(outside, base::InterfaceName::parse(name).value());
             if (!home) throw base::Error("it is not on the host after the kernel moved it there");
-            restore_link(outside, *home, before, context.log);
+            restore_link(outside, *home, step.before, context.log);
             return;
         }
     }
     // It was not moved yet, or is back on the host. If it is not there, the pod or the end of its namespace removed
     // it.
-    if (const auto home = find_ours(outside, *this)) restore_link(outside, *home, before, context.log);
+    if (const auto home = find_ours(outside, step)) restore_link(outside, *home, step.before, context.log);
 }
 
 } // namespace rdmanet::attach

@@ -1,8 +1,7 @@
 #include "move_link.hpp"
 
 #include "device_return.hpp"
-#include "keep_device.hpp"
-#include "recorded.hpp"
+#include "kinds.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
@@ -28,6 +27,7 @@ namespace {
 using base::quoted;
 using kernel::Link;
 using kernel::Socket;
+using state::MoveLink;
 
 /// The MAC that must still be set on the net device. With some drivers a VF's MAC follows the PF's setting at once,
 /// with others only when the VF is probed again.
@@ -134,7 +134,13 @@ void warn_of_no_interface(const FoundDevice& device, const PlanContext& context)
                                      device.address, driver));
 }
 
-void find_move_link(const PlanContext& context, Findings& found) {
+MoveLink link_step(const AddContext& context, const FoundDevice& device) {
+    return {.device = device.address.to_string(), .ifname = context.request.ifname().to_string()};
+}
+
+} // namespace
+
+void MoveLinkKind::find(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.device || context.config.is_rdma_only()) return;
     const FoundDevice& device = *found.device;
     if (!device.link) return warn_of_no_interface(device, context);
@@ -147,17 +153,13 @@ void find_move_link(const PlanContext& context, Findings& found) {
 }
 
 /// Throws if the IPoIB interface has children: the kernel creates the interface again when its RDMA device moves.
-void find_follow_link(const PlanContext& context, Findings& found) {
+void FollowLinkKind::find(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
     if (!found.device->selection.moving.empty())
         require_no_children(found.device->address, *found.device->link, context.add->attachment, context.host);
 }
 
-MoveLink link_step(const AddContext& context, const FoundDevice& device) {
-    return {.device = device.address.to_string(), .ifname = context.request.ifname().to_string()};
-}
-
-std::unique_ptr<Step> make_move_link(const AddContext& context, const Findings& found) {
+std::unique_ptr<Step> MoveLinkKind::make(const AddContext& context, const Findings& found) {
     if (!found.device || context.config.is_rdma_only()) return nullptr;
     const FoundDevice& device = *found.device;
     if (!device.link) return std::make_unique<LeaveDevice>(device.address);
@@ -166,12 +168,12 @@ std::unique_ptr<Step> make_move_link(const AddContext& context, const Findings& 
     return std::make_unique<MoveLinkStep>(device, link_step(context, device));
 }
 
-std::unique_ptr<Step> make_follow_link(const AddContext& context, const Findings& found) {
+std::unique_ptr<Step> FollowLinkKind::make(const AddContext& context, const Findings& found) {
     if (!found.device || !found.device->is_infiniband()) return nullptr;
     return std::make_unique<FollowLink>(*found.device, link_step(context, *found.device));
 }
 
-void check_move_link(const CheckContext& context) {
+void MoveLinkKind::check(const CheckContext& context) {
     if (!context.wanted.is_device() || !has_netdev(context.record)) return;
     const Link& link = require_link(context);
     const auto& device = context.wanted.device;
@@ -180,11 +182,6 @@ void check_move_link(const CheckContext& context) {
                             *device),
                 kDeletePod);
 }
-
-} // namespace
-
-constinit const Kind kMoveLinkStep{.find = find_move_link, .make = make_move_link, .check = check_move_link};
-constinit const Kind kFollowLinkStep{.find = find_follow_link, .make = make_follow_link};
 
 std::optional<Link> move_into_pod(const AddContext& context, const Link& link,
                                   const std::optional<base::MacAddress>& mac) {
@@ -215,31 +212,23 @@ void require_free_names(const std::string& device, const Link& link, const AddCo
                                       quoted(altname), quoted(other->name), context.request.netns_path));
 }
 
-MoveLink MoveLink::parse(const json::Reader& reader) {
-    return {.device = reader.at("device").string(), .ifname = reader.at("ifname").string()};
+std::string MoveLinkKind::describe(const Recorded& step) {
+    return fmt::format("net device of {}", step.device);
 }
 
-void MoveLink::write(json::Writer& writer) const {
-    writer.member("device", device).member("ifname", ifname);
-}
-
-std::string MoveLink::describe() const {
-    return fmt::format("net device of {}", device);
-}
-
-ByHand MoveLink::by_hand(const base::Deadline& /*deadline*/) const {
+ByHand MoveLinkKind::by_hand(const Recorded& /*step*/, const base::Deadline& /*deadline*/) {
     return {.text = "the kernel returns it to the host when the pod is gone"};
 }
 
-void MoveLink::revert(const RevertContext& context) const {
-    const auto address = find_present_device(device);
+void MoveLinkKind::revert(const Recorded& step, const RevertContext& context) {
+    const auto address = find_present_device(step.device);
     if (!address) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     if (find_link_on_host(*address, route)) return;
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         Socket inside = Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
         if (const auto link = find_link_inside(*address, inside)) {
-            const auto kept = find_step<KeepDevice>(context.record);
+            const auto* kept = context.record.find_step<state::KeepDevice>();
             (void)move_to_host(*link, kept ? kept->before.name : std::string(), inside, route,
                                kernel::Netns::current());
             return;

@@ -1,12 +1,8 @@
 // Moves a device's net device into the pod and back.
 #pragma once
 
-#include "context.hpp"
-#include "kinds.hpp"
 #include "step.hpp"
 
-#include <rdmanet/json/reader.hpp>
-#include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/link.hpp>
 
 #include <optional>
@@ -14,22 +10,6 @@
 #include <string_view>
 
 namespace rdmanet::attach {
-
-/// A device's net device was moved into the pod. Undoing it moves it to the host, or waits until the kernel has done
-/// so.
-struct MoveLink {
-    static constexpr std::string_view kKind = kMoveLink;
-
-    std::string device; // bus address
-    std::string ifname; // name in the pod
-
-    [[nodiscard]] static MoveLink parse(const json::Reader& reader);
-    void write(json::Writer& writer) const;
-    [[nodiscard]] state::Holds holds() const { return {.device = device}; }
-    [[nodiscard]] std::string describe() const;
-    [[nodiscard]] ByHand by_hand(const base::Deadline& deadline) const;
-    void revert(const RevertContext& context) const;
-};
 
 /// Throws CniError if an alternative name of the link is taken in the pod.
 void require_free_names(const std::string& device, const kernel::Link& link, const AddContext& context);

@@ -1,7 +1,7 @@
 #include "move_rdma.hpp"
 
 #include "device_return.hpp"
-#include "recorded.hpp"
+#include "kinds.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
@@ -13,7 +13,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -27,6 +26,7 @@ using base::BusAddress;
 using base::quoted;
 using kernel::RdmaDevice;
 using kernel::Socket;
+using state::MoveRdma;
 
 std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, kernel::Socket& rdma,
                                                  const kernel::Netns& pod) {
@@ -79,21 +79,23 @@ std::optional<RdmaDevice> find_moved(Socket& rdma, const MoveRdma& step) {
 }
 
 /// Whether ADD knew the device: it moved it, or left it on the host.
-bool is_known(const RdmaDevice& device, const std::vector<MoveRdma>& moves) {
-    return std::any_of(moves.begin(), moves.end(), [&](const MoveRdma& moved) {
-        const auto& stayed = moved.stayed;
-        return (moved.index == device.index && moved.node_guid == device.node_guid) ||
+bool is_known(const RdmaDevice& device, const state::AttachmentRecord& record) {
+    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
+        const auto* moved = std::get_if<MoveRdma>(&step);
+        if (moved == nullptr) return false;
+        const auto& stayed = moved->stayed;
+        return (moved->index == device.index && moved->node_guid == device.node_guid) ||
                std::find(stayed.begin(), stayed.end(), device.index) != stayed.end();
     });
 }
 
 /// Whether the moved RDMA devices no longer exist. That is so if the driver is gone, or has created other RDMA devices
 /// on the host since. Devices that ADD knew prove nothing, because the kernel returns them one after the other.
-bool is_gone(const BusAddress& address, const std::vector<MoveRdma>& moves, Socket& rdma) {
+bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, Socket& rdma) {
     if (!has_network_driver(address)) return true;
     const RdmaDevices present = find_rdma_devices(address, rdma);
     return std::any_of(present.begin(), present.end(),
-                       [&](const RdmaDevice& device) { return !is_known(device, moves); });
+                       [&](const RdmaDevice& device) { return !is_known(device, record); });
 }
 
 void move_rdma_to_host(const MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
@@ -285,9 +287,11 @@ void require_no_ipoib(const BusAddress& address, Socket& host, PodSide& pod) {
                         quoted(link->name)));
 }
 
+} // namespace
+
 /// Decides which of the device's RDMA devices move into the pod, from the configuration and the node's RDMA mode. For
 /// STATUS it may take the lock of RDMA moves for a moment, to ask the kernel whether the device could move.
-void find_move_rdma(const PlanContext& context, Findings& found) {
+void MoveRdmaKind::find(const PlanContext& context, Findings& found) {
     if (!found.device) return;
     FoundDevice& device = *found.device;
     if (context.add != nullptr && context.config.is_rdma_only())
@@ -303,13 +307,13 @@ void find_move_rdma(const PlanContext& context, Findings& found) {
     require_free_rdma_name(device, context.request.netns_path, pod, context.deadline);
 }
 
-std::unique_ptr<Step> make_move_rdma(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> MoveRdmaKind::make(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || found.device->selection.moving.empty()) return nullptr;
     return std::make_unique<MoveRdmaStep>(*found.device);
 }
 
 /// Compares the namespace of the RDMA devices with what ADD did and with what the configuration asks for now.
-void check_move_rdma(const CheckContext& context) {
+void MoveRdmaKind::check(const CheckContext& context) {
     const state::AttachmentRecord& record = context.record;
     if (!context.wanted.is_device() || record.rdma_device.empty()) return;
     const RdmaDevices moved = moved_devices(record);
@@ -321,13 +325,10 @@ void check_move_rdma(const CheckContext& context) {
                 kDeletePod);
     if (moved.empty()) return check_rdma_shared(record, context.deadline);
     auto inside = kernel::Socket::find_rdma_in(context.netns, context.deadline);
-    for (const MoveRdma& wanted : list_steps<MoveRdma>(record))
-        check_moved_rdma(wanted, inside ? kernel::find_rdma_device(*inside, wanted.index) : std::nullopt);
+    for (const state::Step& step : record.steps)
+        if (const auto* wanted = std::get_if<MoveRdma>(&step))
+            check_moved_rdma(*wanted, inside ? kernel::find_rdma_device(*inside, wanted->index) : std::nullopt);
 }
-
-} // namespace
-
-constinit const Kind kMoveRdmaStep{.find = find_move_rdma, .make = make_move_rdma, .check = check_move_rdma};
 
 std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
                                     const RdmaDevices& staying, const std::string& name_in_pod) {
@@ -335,73 +336,41 @@ std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaD
     for (const kernel::RdmaDevice& device : staying) stayed.push_back(device.index);
     std::vector<state::Step> steps;
     for (const kernel::RdmaDevice& device : moving)
-        steps.push_back(to_record(MoveRdma{.device = address.to_string(),
-                                           .index = device.index,
-                                           .node_guid = device.node_guid,
-                                           .name = device.name,
-                                           .name_in_pod = name_in_pod,
-                                           .stayed = stayed}));
+        steps.emplace_back(MoveRdma{.device = address.to_string(),
+                                    .index = device.index,
+                                    .node_guid = device.node_guid,
+                                    .name = device.name,
+                                    .name_in_pod = name_in_pod,
+                                    .stayed = stayed});
     return steps;
 }
 
-MoveRdma MoveRdma::parse(const json::Reader& reader) {
-    return {.device = reader.at("device").string(),
-            .index = static_cast<std::uint32_t>(reader.at("index").integer(0, UINT32_MAX)),
-            .node_guid = state::parse_number_text(reader.at("nodeGuid")),
-            .name = reader.at("name").string(),
-            .name_in_pod = state::find_string(reader, "nameInPod").value_or(""),
-            .stayed = state::find_numbers(reader, "stayed").value_or(std::vector<std::uint32_t>{})};
+std::string MoveRdmaKind::describe(const Recorded& step) {
+    return fmt::format("RDMA device {} of {}", quoted(step.name), step.device);
 }
 
-void MoveRdma::write(json::Writer& writer) const {
-    writer.member("device", device)
-        .member("index", index)
-        .member("nodeGuid", std::to_string(node_guid))
-        .member("name", name);
-    if (!name_in_pod.empty()) writer.member("nameInPod", name_in_pod);
-    if (!stayed.empty()) state::write_numbers(writer, "stayed", stayed);
-}
-
-state::Holds MoveRdma::holds() const {
-    return {.device = device, .rdma = state::HeldRdma{.index = index, .node_guid = node_guid, .name = name}};
-}
-
-std::string MoveRdma::describe() const {
-    return fmt::format("RDMA device {} of {}", quoted(name), device);
-}
-
-ByHand MoveRdma::by_hand(const base::Deadline& /*deadline*/) const {
+ByHand MoveRdmaKind::by_hand(const Recorded& step, const base::Deadline& /*deadline*/) {
     std::string returns = "the kernel returns it to the host when the pod is gone";
-    if (name_in_pod.empty() || name_in_pod == name) return {.text = std::move(returns)};
-    return {.text = fmt::format("{}; then run `rdma dev set {} name {}`", returns, name_in_pod, name)};
+    if (step.name_in_pod.empty() || step.name_in_pod == step.name) return {.text = std::move(returns)};
+    return {.text = fmt::format("{}; then run `rdma dev set {} name {}`", returns, step.name_in_pod, step.name)};
 }
 
-void MoveRdma::revert(const RevertContext& context) const {
-    const auto address = find_present_device(device);
+void MoveRdmaKind::revert(const Recorded& step, const RevertContext& context) {
+    const auto address = find_present_device(step.device);
     auto outside = Socket::find_rdma(context.deadline);
     if (!address || !outside) return;
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path))
-        move_rdma_to_host(*this, *netns, context);
-    const auto moves = list_steps<MoveRdma>(context.record);
+        move_rdma_to_host(step, *netns, context);
     const auto returned = wait_for_return(context, [&]() -> std::optional<RdmaDevice> {
-        if (auto found = find_moved(*outside, *this)) return found;
-        return is_gone(*address, moves, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
+        if (auto found = find_moved(*outside, step)) return found;
+        return is_gone(*address, context.record, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
     });
     if (!returned && end_by_unbinding(*address, context)) return;
     if (!returned)
         throw base::Error("the kernel has not returned it to the host: a process or mount may still hold "
                           "the pod's namespace, `rdmanet gc` names it");
     if (!returned->name.empty())
-        restore_rdma_name(*outside, *returned, *address, name, name_keeper(context), context.deadline);
-}
-
-void remember_sibling(const state::Step& undone, std::vector<state::Step>& remaining) {
-    if (!undone.holds.rdma) return;
-    for (state::Step& step : remaining)
-        if (auto move = parse_if<MoveRdma>(step); move && move->device == undone.holds.device) {
-            move->stayed.push_back(undone.holds.rdma->index);
-            step = to_record(*move);
-        }
+        restore_rdma_name(*outside, *returned, *address, step.name, name_keeper(context), context.deadline);
 }
 
 } // namespace rdmanet::attach

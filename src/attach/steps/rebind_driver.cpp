@@ -1,7 +1,6 @@
-#include "rebind_driver.hpp"
+#include "kinds.hpp"
 
 #include "device_return.hpp"
-#include "recorded.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_ready.hpp"
@@ -13,7 +12,6 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +23,7 @@ namespace {
 using base::BusAddress;
 using base::quoted;
 using kernel::Socket;
+using state::RebindDriver;
 
 /// A driver that is bound again gets the lowest free uverbs numbers, which may be others than before.
 void require_same_numbers(const RdmaDevices& made, const std::vector<std::string>& before, kernel::Socket& rdma) {
@@ -83,8 +82,10 @@ private:
     std::string driver_;
 };
 
+} // namespace
+
 /// The driver must be bound again if the VF does not have the requested GUID yet.
-void find_rebind(const PlanContext& context, Findings& found) {
+void RebindAfterKind::find(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
     FoundDevice& device = *found.device;
     const auto present = device.link->port_guid();
@@ -106,7 +107,7 @@ void find_rebind(const PlanContext& context, Findings& found) {
 }
 
 /// Applying it does nothing. It is undone after the PF has set the old GUIDs again, and then binds the driver again.
-std::unique_ptr<Step> make_rebind_after(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> RebindAfterKind::make(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || found.device->rebind_to.empty()) return nullptr;
     const FoundDevice& device = *found.device;
     return std::make_unique<RecordedStep<RebindDriver>>(
@@ -116,48 +117,30 @@ std::unique_ptr<Step> make_rebind_after(const AddContext& /*context*/, const Fin
                      .node_guid = device.node_guid});
 }
 
-std::unique_ptr<Step> make_rebind(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> RebindKind::make(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || found.device->rebind_to.empty()) return nullptr;
     return std::make_unique<Rebind>(found.device->address, found.device->rebind_to);
 }
 
-} // namespace
-
-constinit const Kind kRebindAfterStep{.find = find_rebind, .make = make_rebind_after};
-constinit const Kind kRebindStep{.make = make_rebind};
-
-RebindDriver RebindDriver::parse(const json::Reader& reader) {
-    return {.device = reader.at("device").string(),
-            .driver = reader.at("driver").string(),
-            .guid = reader.at("guid").string(),
-            .node_guid = state::parse_number_text(reader.at("nodeGuid"))};
+std::string RebindAfterKind::describe(const Recorded& step) {
+    return fmt::format("driver of {}", step.device);
 }
 
-void RebindDriver::write(json::Writer& writer) const {
-    writer.member("device", device)
-        .member("driver", driver)
-        .member("guid", guid)
-        .member("nodeGuid", std::to_string(node_guid));
-}
-
-std::string RebindDriver::describe() const {
-    return fmt::format("driver of {}", device);
-}
-
-ByHand RebindDriver::by_hand(const base::Deadline& /*deadline*/) const {
-    const auto address = find_present_device(device);
+ByHand RebindAfterKind::by_hand(const Recorded& step, const base::Deadline& /*deadline*/) {
+    const auto address = find_present_device(step.device);
     if (!address) return {.text = "nothing to do, because the device is gone"};
     return {.text = fmt::format("once the pod is gone, run `{}; {}`, so that it takes port GUID {}{} from its PF",
-                                unbind_command(*address), bind_command(*address, driver), guid,
-                                node_guid != 0 ? fmt::format(" and node GUID {}", base::Guid(node_guid).to_string())
-                                               : std::string())};
+                                unbind_command(*address), bind_command(*address, step.driver), step.guid,
+                                step.node_guid != 0
+                                    ? fmt::format(" and node GUID {}", base::Guid(step.node_guid).to_string())
+                                    : std::string())};
 }
 
-void RebindDriver::revert(const RevertContext& context) const {
-    const auto address = find_present_device(device);
-    if (!address || has_guids(*address, *this, context)) return;
+void RebindAfterKind::revert(const Recorded& step, const RevertContext& context) {
+    const auto address = find_present_device(step.device);
+    if (!address || has_guids(*address, step, context)) return;
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
-    kernel::bind_anew(*address, driver);
+    kernel::bind_anew(*address, step.driver);
 }
 
 } // namespace rdmanet::attach

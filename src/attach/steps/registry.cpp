@@ -1,107 +1,55 @@
 #include "registry.hpp"
 
-#include "child_link.hpp"
-#include "delegate.hpp"
-#include "device_info.hpp"
-#include "keep_device.hpp"
-#include "move_interface.hpp"
-#include "move_link.hpp"
-#include "move_rdma.hpp"
-#include "rebind_driver.hpp"
-#include "recorded.hpp"
-#include "representor.hpp"
-#include "reset_function.hpp"
+#include "kinds.hpp"
 #include "subject.hpp"
-#include "vf_settings.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
 
-#include <algorithm>
+#include <concepts>
 #include <iterator>
-#include <span>
-#include <string_view>
+#include <variant>
 
 namespace rdmanet::attach {
 namespace {
 
-/// All kinds, in the order in which ADD applies them. A record is undone from its end, in the order in which it was
-/// written. Four kinds do nothing in ADD; their place in the list decides when their undo comes:
-/// - kKeepDeviceStep restores the interface's settings last, when the interface is back on the host.
-/// - kRebindAfterStep and kResetAfterStep come after the VF has its settings again.
-/// - the InfiniBand variant of kMoveLinkStep waits for the interface when the RDMA device is back.
-constexpr const Kind* kKinds[] = {
-    &kKeepDeviceStep, &kRebindAfterStep,   &kResetAfterStep, &kVfSettingsStep, &kRepresentorStep, &kRebindStep,
-    &kChildLinkStep,  &kMoveInterfaceStep, &kMoveLinkStep,   &kMoveRdmaStep,   &kFollowLinkStep,  &kShareRdmaStep,
-    &kDelegateStep,   &kAddressingStep,    &kAwaitRdmaStep,  &kDeviceInfoStep,
+using state::DelegateIpam;
+using state::KeepDevice;
+using state::MoveLink;
+using state::MoveRdma;
+using state::RebindDriver;
+using state::ResetFunction;
+using state::SetVf;
+
+/// Calls act.operator()<Kind>() for each kind in order.
+template <class Act, class... Each>
+void for_each(KindList<Each...> /*kinds*/, const Act& act) {
+    (act.template operator()<Each>(), ...);
+}
+
+template <class Recorded, class List>
+struct KindOf;
+template <class Recorded, class First, class... Others>
+struct KindOf<Recorded, KindList<First, Others...>> : KindOf<Recorded, KindList<Others...>> {};
+template <class Recorded, class First, class... Others>
+requires std::same_as<typename First::Recorded, Recorded>
+struct KindOf<Recorded, KindList<First, Others...>> : First {
 };
 
-/// The functions and relations of one kind of recorded step: see recorded.hpp.
-struct RecordedKind {
-    std::string_view name;
-    state::Step (*read)(const json::Reader& reader);
-    void (*name_device)(state::Step& step, const std::string& device);
-    std::string (*describe)(const state::Step& step);
-    std::optional<ByHand> (*by_hand)(const state::Step& step, const base::Deadline& deadline);
-    void (*revert)(const state::Step& step, const RevertContext& context);
-    std::span<const std::string_view> waits_for{};
-    std::span<const std::string_view> spoilt_by{};
-};
-
-template <class Value>
-void name_device_of(state::Step& step, const std::string& device) {
-    if constexpr (requires(Value & value) { value.device; }) {
-        Value value = parse_if<Value>(step).value();
-        value.device = device;
-        step = to_record(value);
-    }
+/// Calls act(value, kind) with the step's value and its kind.
+template <class Act>
+decltype(auto) visit(const state::Step& step, const Act& act) {
+    return std::visit([&](const auto& value) { return act(value, KindOf<std::decay_t<decltype(value)>, Kinds>()); },
+                      step);
 }
 
-template <class Value>
-std::optional<ByHand> by_hand_of(const state::Step& step, const base::Deadline& deadline) {
-    if constexpr (requires(const Value& value) { value.by_hand(deadline); })
-        return parse_if<Value>(step).value().by_hand(deadline);
-    else
-        return std::nullopt;
-}
-
-template <class Value>
-constexpr RecordedKind recorded_as() {
-    RecordedKind kind{.name = Value::kKind,
-                      .read = [](const json::Reader& reader) { return to_record(Value::parse(reader)); },
-                      .name_device = name_device_of<Value>,
-                      .describe = [](const state::Step& step) { return parse_if<Value>(step).value().describe(); },
-                      .by_hand = by_hand_of<Value>,
-                      .revert = [](const state::Step& step,
-                                   const RevertContext& context) { parse_if<Value>(step).value().revert(context); }};
-    if constexpr (requires { Value::kWaitsFor; }) kind.waits_for = Value::kWaitsFor;
-    if constexpr (requires { Value::kSpoiltBy; }) kind.spoilt_by = Value::kSpoiltBy;
-    return kind;
-}
-
-constexpr RecordedKind kRecordedKinds[] = {
-    recorded_as<CreateLink>(),    recorded_as<KeepDevice>(),      recorded_as<RebindDriver>(),
-    recorded_as<ResetFunction>(), recorded_as<SetVf>(),           recorded_as<SetRepresentor>(),
-    recorded_as<MoveLink>(),      recorded_as<MoveInterface>(),   recorded_as<MoveRdma>(),
-    recorded_as<DelegateIpam>(),  recorded_as<WriteDeviceInfo>(),
-};
-
-const RecordedKind* find_recorded(std::string_view name) {
-    const auto* found = std::find_if(std::begin(kRecordedKinds), std::end(kRecordedKinds),
-                                     [&](const RecordedKind& kind) { return kind.name == name; });
-    return found == std::end(kRecordedKinds) ? nullptr : found;
-}
-
-/// A record has only known kinds: read_step() refuses others.
-const RecordedKind& recorded_kind(const state::Step& step) {
-    const RecordedKind* const kind = find_recorded(step.kind);
-    if (kind == nullptr) throw base::Error(fmt::format("unknown step {}", base::quoted(step.kind)));
-    return *kind;
-}
-
-bool is_among(std::span<const std::string_view> kinds, const state::Step& step) {
-    return std::find(kinds.begin(), kinds.end(), step.kind) != kinds.end();
+std::optional<ByHand> by_hand(const state::Step& step, const base::Deadline& deadline) {
+    return visit(step, [&](const auto& value, auto kind) -> std::optional<ByHand> {
+        if constexpr (requires { kind.by_hand(value, deadline); })
+            return kind.by_hand(value, deadline);
+        else
+            return std::nullopt;
+    });
 }
 
 } // namespace
@@ -109,14 +57,17 @@ bool is_among(std::span<const std::string_view> kinds, const state::Step& step) 
 Findings find_out(const PlanContext& context, const std::optional<Movable>& moving) {
     Findings found = find_subject(context, moving);
     if (found.device && found.device->is_settled) return found;
-    for (const Kind* kind : kKinds) kind->find(context, found);
+    for_each(Kinds(), [&]<class Kind>() {
+        if constexpr (requires { Kind::find(context, found); }) Kind::find(context, found);
+    });
     return found;
 }
 
 Steps plan_steps(const AddContext& context, const Findings& found) {
     Steps steps;
-    for (const Kind* kind : kKinds)
-        if (auto step = kind->make(context, found)) steps.push_back(std::move(step));
+    for_each(Kinds(), [&]<class Kind>() {
+        if (auto step = Kind::make(context, found)) steps.push_back(std::move(step));
+    });
     return steps;
 }
 
@@ -136,48 +87,44 @@ std::string rdma_device_of(const Steps& steps) {
 }
 
 void check_steps(const CheckContext& context) {
-    for (const Kind* kind : kKinds) kind->check(context);
-}
-
-state::Step read_step(const json::Reader& reader) {
-    const json::Reader name = reader.at("step");
-    const RecordedKind* const kind = find_recorded(name.string());
-    if (kind == nullptr) throw name.unexpected("a known step");
-    return kind->read(reader);
-}
-
-void name_device(state::Step& step, const std::string& device) {
-    if (step.holds.device.empty()) recorded_kind(step).name_device(step, device);
+    for_each(Kinds(), [&]<class Kind>() {
+        if constexpr (requires { Kind::check(context); }) Kind::check(context);
+    });
 }
 
 bool is_move(const state::Step& step) {
-    return step.kind == kMoveLink || step.kind == kMoveRdma;
+    return state::is_any_of<MoveLink, MoveRdma>(step);
 }
 
 bool waits_for(const state::Step& step, const state::Step& other) {
-    return is_among(recorded_kind(step).waits_for, other);
+    // The pod must not get the host's settings, and the driver must be bound on the host.
+    if (state::is_any_of<SetVf, RebindDriver, ResetFunction>(step)) return is_move(other);
+    return state::is_any_of<KeepDevice>(step) && state::is_any_of<MoveLink>(other);
 }
 
 bool is_spoilt_by(const state::Step& step, const state::Step& later) {
-    return is_among(recorded_kind(step).spoilt_by, later);
+    // These create the net device again. On InfiniBand, moving the RDMA device does.
+    if (state::is_any_of<KeepDevice>(step)) return state::is_any_of<RebindDriver, ResetFunction, MoveRdma>(later);
+    // The driver takes what the PF has set.
+    return state::is_any_of<RebindDriver, ResetFunction>(step) && state::is_any_of<SetVf>(later);
 }
 
 std::string describe(const state::Step& step) {
-    return recorded_kind(step).describe(step);
+    return visit(step, [](const auto& value, auto kind) { return kind.describe(value); });
 }
 
 std::string describe_unreverted(const state::Step& step, const base::Deadline& deadline) try {
-    const auto by_hand = recorded_kind(step).by_hand(step, deadline);
+    const auto instead = by_hand(step, deadline);
     std::string text = describe(step);
-    if (by_hand) text += fmt::format(": {}", by_hand->text);
-    if (!by_hand || by_hand->needs_record) text += fmt::format(", recorded as {}", step.json);
+    if (instead) text += fmt::format(": {}", instead->text);
+    if (!instead || instead->needs_record) text += fmt::format(", recorded as {}", state::to_text(step));
     return text;
 } catch (const base::Error&) { // the kernel cannot be asked
-    return fmt::format("{}, recorded as {}", describe(step), step.json);
+    return fmt::format("{}, recorded as {}", describe(step), state::to_text(step));
 }
 
 void revert(const state::Step& step, const RevertContext& context) {
-    recorded_kind(step).revert(step, context);
+    visit(step, [&](const auto& value, auto kind) { kind.revert(value, context); });
 }
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// All kinds of steps, and the order in which ADD applies them.
+// The kinds of steps all together, and the steps of records.
 #pragma once
 
 #include "context.hpp"
@@ -29,12 +29,6 @@ namespace rdmanet::attach {
 void check_steps(const CheckContext& context);
 
 // Functions for steps of records.
-
-/// Reads a step of any known kind, for state::AttachmentStore (state::ReadStep).
-[[nodiscard]] state::Step read_step(const json::Reader& reader);
-
-/// Adds the device to a step of an earlier version, which named the device only in another step.
-void name_device(state::Step& step, const std::string& device);
 
 /// What is still held if the step cannot be undone: `interface "net1"`, `addresses of IPAM plugin "dhcp"`.
 [[nodiscard]] std::string describe(const state::Step& step);

@@ -1,12 +1,9 @@
-#include "representor.hpp"
-
-#include "recorded.hpp"
+#include "kinds.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/sysctl.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <map>
 #include <optional>
@@ -19,6 +16,7 @@ namespace {
 using base::quoted;
 using kernel::Link;
 using kernel::Sysctl;
+using state::SetRepresentor;
 
 using Representors = std::map<unsigned, std::string>;
 
@@ -75,14 +73,14 @@ public:
         : address_(device.address), vf_(device.vf->of), name_(found.link.name), found_(std::move(found)) {}
 
     [[nodiscard]] std::vector<state::Step> recorded() const override {
-        return {to_record(SetRepresentor{.pf = vf_.pf.to_string(),
-                                         .number = vf_.number,
-                                         .ifindex = found_.link.ifindex,
-                                         .name = name_,
-                                         .mtu = found_.mtu,
-                                         .was_down = found_.was_down,
-                                         .had_ipv6 = found_.had_ipv6,
-                                         .device = address_.to_string()})};
+        return {SetRepresentor{.pf = vf_.pf.to_string(),
+                               .number = vf_.number,
+                               .ifindex = found_.link.ifindex,
+                               .name = name_,
+                               .mtu = found_.mtu,
+                               .was_down = found_.was_down,
+                               .had_ipv6 = found_.had_ipv6,
+                               .device = address_.to_string()}};
     }
 
     void describe(const AddContext& context, Description& description) const override {
@@ -108,8 +106,10 @@ private:
     FoundRepresentor found_;
 };
 
+} // namespace
+
 /// Finds the VF's representor by its number and port name, whatever its name. None if the PF is in legacy mode.
-void find_representor(const PlanContext& context, Findings& found) {
+void RepresentorKind::find(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.device || !found.device->vf) return;
     FoundDevice& device = *found.device;
     const kernel::VfOf& vf = device.vf->of;
@@ -131,16 +131,16 @@ void find_representor(const PlanContext& context, Findings& found) {
     device.representor = std::move(representor);
 }
 
-std::unique_ptr<Step> make_representor(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> RepresentorKind::make(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || !found.device->representor) return nullptr;
     return std::make_unique<Representor>(*found.device, *found.device->representor);
 }
 
 /// Its name and a larger MTU are no difference: its bridge may need them.
-void check_representor(const CheckContext& context) {
+void RepresentorKind::check(const CheckContext& context) {
     const state::AttachmentRecord& record = context.record;
     const auto& mtu = context.wanted.mtu;
-    const auto step = find_step<SetRepresentor>(record);
+    const auto* step = record.find_step<state::SetRepresentor>();
     if (context.wanted.kind != "sriov" || !step) return;
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto link = find_link_of(*step, route);
@@ -156,57 +156,32 @@ void check_representor(const CheckContext& context) {
                 fmt::format("run `ip link set {} mtu {}`", link->name, *mtu));
 }
 
-} // namespace
-
-constinit const Kind kRepresentorStep{.find = find_representor, .make = make_representor, .check = check_representor};
-
-SetRepresentor SetRepresentor::parse(const json::Reader& reader) {
-    return {.pf = reader.at("pf").string(),
-            .number = static_cast<unsigned>(reader.at("vf").integer(0, UINT16_MAX)),
-            .ifindex = state::parse_ifindex(reader.at("ifindex")),
-            .name = reader.at("name").string(),
-            .mtu = state::find_number<unsigned>(reader, "mtu"),
-            .was_down = reader.at("wasDown").boolean(),
-            .had_ipv6 = reader.at("hadIpv6").boolean(),
-            .device = state::find_string(reader, "device").value_or("")};
+std::string RepresentorKind::describe(const Recorded& step) {
+    return fmt::format("representor {} of VF {} of PF {}", quoted(step.name), step.number, step.pf);
 }
 
-void SetRepresentor::write(json::Writer& writer) const {
-    writer.member("pf", pf)
-        .member("vf", number)
-        .member("ifindex", ifindex)
-        .member("name", name)
-        .member("wasDown", was_down)
-        .member("hadIpv6", had_ipv6);
-    state::write_if(writer, "mtu", mtu);
-    if (!device.empty()) writer.member("device", device);
-}
-
-std::string SetRepresentor::describe() const {
-    return fmt::format("representor {} of VF {} of PF {}", quoted(name), number, pf);
-}
-
-ByHand SetRepresentor::by_hand(const base::Deadline& deadline) const {
+ByHand RepresentorKind::by_hand(const Recorded& step, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const auto link = find_link_of(*this, route);
+    const auto link = find_link_of(step, route);
     if (!link) return {.text = "it is not on the host now: restore it when it is", .needs_record = true};
-    if (link->ifindex != ifindex) return {.text = "nothing to do, because the PF has created another one since"};
-    if (!mtu && !was_down) return {.text = "nothing to do"};
-    return {.text = fmt::format("once the pod is gone, run `ip link set {}{}{}{}`", link->name,
-                                mtu ? fmt::format(" mtu {}", *mtu) : std::string(), was_down ? " down" : "",
-                                had_ipv6 ? fmt::format("; echo 0 >/proc/sys/net/ipv6/conf/{}/disable_ipv6", link->name)
-                                         : std::string())};
+    if (link->ifindex != step.ifindex) return {.text = "nothing to do, because the PF has created another one since"};
+    if (!step.mtu && !step.was_down) return {.text = "nothing to do"};
+    return {.text =
+                fmt::format("once the pod is gone, run `ip link set {}{}{}{}`", link->name,
+                            step.mtu ? fmt::format(" mtu {}", *step.mtu) : std::string(), step.was_down ? " down" : "",
+                            step.had_ipv6 ? fmt::format("; echo 0 >/proc/sys/net/ipv6/conf/{}/disable_ipv6", link->name)
+                                          : std::string())};
 }
 
-void SetRepresentor::revert(const RevertContext& context) const {
+void RepresentorKind::revert(const Recorded& step, const RevertContext& context) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const auto link = find_link_of(*this, route);
-    if (!link || link->ifindex != ifindex) return; // the PF has created another one since: nothing to restore
+    const auto link = find_link_of(step, route);
+    if (!link || link->ifindex != step.ifindex) return; // the PF has created another one since: nothing to restore
     kernel::LinkChange change;
-    if (mtu && *mtu != link->mtu) change.mtu = mtu;
-    if (was_down && link->is_up()) change.state = kernel::AdminState::down;
+    if (step.mtu && *step.mtu != link->mtu) change.mtu = step.mtu;
+    if (step.was_down && link->is_up()) change.state = kernel::AdminState::down;
     if (change.mtu || change.state) kernel::change_link(route, link->ifindex, change);
-    if (had_ipv6 && !has_ipv6(*link)) switch_ipv6(*link, true);
+    if (step.had_ipv6 && !has_ipv6(*link)) switch_ipv6(*link, true);
 }
 
 } // namespace rdmanet::attach

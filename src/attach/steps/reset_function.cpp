@@ -1,8 +1,7 @@
 #include "reset_function.hpp"
 
 #include "device_return.hpp"
-#include "keep_device.hpp"
-#include "recorded.hpp"
+#include "kinds.hpp"
 
 #include "lookup/device_ready.hpp"
 #include "lookup/device_usable.hpp"
@@ -12,7 +11,6 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
-#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -24,6 +22,7 @@ namespace {
 using base::BusAddress;
 using base::quoted;
 using kernel::Socket;
+using state::ResetFunction;
 
 std::vector<std::string> list_uverbs_in_driver_order(const BusAddress& address, Socket* rdma) {
     return rdma != nullptr ? list_uverbs(list_in_driver_order(address, rdma), *rdma) : std::vector<std::string>{};
@@ -32,7 +31,7 @@ std::vector<std::string> list_uverbs_in_driver_order(const BusAddress& address, 
 /// Whether the device had a net device before the pod. A driver for user space creates none. Without KeepDevice the
 /// record was lost, and only devices with a net device are put together again.
 bool had_link(const state::AttachmentRecord& record) {
-    const auto kept = find_step<KeepDevice>(record);
+    const auto* kept = record.find_step<state::KeepDevice>();
     return !kept || !kept->before.name.empty();
 }
 
@@ -160,7 +159,9 @@ void require_resettable(const BusAddress& address) {
                       fmt::format("cannot be reset, because {}; or use another device, or remove \"reset\"", obstacle));
 }
 
-void find_reset(const PlanContext& context, Findings& found) {
+} // namespace
+
+void ResetAfterKind::find(const PlanContext& context, Findings& found) {
     if (!found.device || !context.config.reset) return;
     FoundDevice& device = *found.device;
     require_resettable(device.address);
@@ -170,16 +171,12 @@ void find_reset(const PlanContext& context, Findings& found) {
         require_no_children(device.address, *device.link, context.add->attachment, context.host);
 }
 
-std::unique_ptr<Step> make_reset_after(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> ResetAfterKind::make(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || !found.device->reset) return nullptr;
     const FoundReset& reset = *found.device->reset;
     return std::make_unique<ResetAfter>(ResetFunction{
         .device = found.device->address.to_string(), .driver = reset.driver, .rdma_names = reset.rdma_names});
 }
-
-} // namespace
-
-constinit const Kind kResetAfterStep{.find = find_reset, .make = make_reset_after};
 
 std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vector<state::WaitingName>& waiting,
                                      const base::Logger& log, const base::Deadline& deadline) {
@@ -198,47 +195,36 @@ std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vecto
     return found;
 }
 
-ResetFunction ResetFunction::parse(const json::Reader& reader) {
-    return {.device = reader.at("device").string(),
-            .driver = reader.at("driver").string(),
-            .rdma_names = state::parse_texts(reader.at("rdmaNames"))};
+std::string ResetAfterKind::describe(const Recorded& step) {
+    return fmt::format("reset of {}", step.device);
 }
 
-void ResetFunction::write(json::Writer& writer) const {
-    writer.member("device", device).member("driver", driver);
-    state::write_texts(writer, "rdmaNames", rdma_names);
-}
-
-std::string ResetFunction::describe() const {
-    return fmt::format("reset of {}", device);
-}
-
-ByHand ResetFunction::by_hand(const base::Deadline& /*deadline*/) const {
-    const auto address = BusAddress::parse(device);
+ByHand ResetAfterKind::by_hand(const Recorded& step, const base::Deadline& /*deadline*/) {
+    const auto address = BusAddress::parse(step.device);
     if (!address || !kernel::device_exists(*address)) return {.text = "nothing to do, because the device is gone"};
     if (const std::string obstacle = obstacle_to_reset(*address); !obstacle.empty())
         return {.text = fmt::format("it cannot be reset, because {}", obstacle), .needs_record = true};
-    // A reset under its driver would break it, so `&&` comes after the unbinding.
+    // A reset under its step.driver would break it, so `&&` comes after the unbinding.
     std::string text =
         fmt::format("once the pod is gone and nothing else uses the device, run `{}echo 1 "
                     ">/sys/{}/reset{}`",
-                    driver.empty() ? std::string() : unbind_command(*address) + " && ", address->sysfs_path(),
-                    driver.empty() ? std::string() : "; " + bind_command(*address, driver));
-    if (!rdma_names.empty())
+                    step.driver.empty() ? std::string() : unbind_command(*address) + " && ", address->sysfs_path(),
+                    step.driver.empty() ? std::string() : "; " + bind_command(*address, step.driver));
+    if (!step.rdma_names.empty())
         text += fmt::format(", then name its RDMA {} {} with `rdma dev set`",
-                            rdma_names.size() == 1 ? "device" : "devices", base::join(rdma_names));
+                            step.rdma_names.size() == 1 ? "device" : "devices", base::join(step.rdma_names));
     return {.text = std::move(text)};
 }
 
 /// The reset is repeated at each attempt, because the device does not show whether it was reset. If the reset fails,
 /// the device still gets its driver back, but its record keeps it from the next pod. If somebody has bound another
 /// driver since, that driver stays.
-void ResetFunction::revert(const RevertContext& context) const {
-    const auto address = BusAddress::parse(device);
+void ResetAfterKind::revert(const Recorded& step, const RevertContext& context) {
+    const auto address = BusAddress::parse(step.device);
     if (!address || !kernel::device_exists(*address)) return;
     const std::string present = kernel::driver_of(*address);
     if (is_user_space_driver(present)) return;
-    const std::string by_now = present.empty() ? driver : present;
+    const std::string by_now = present.empty() ? step.driver : present;
     auto rdma = Socket::find_rdma(context.deadline);
     Socket* const socket = rdma ? &*rdma : nullptr;
     const auto uverbs = list_uverbs_in_driver_order(*address, socket);
@@ -247,10 +233,10 @@ void ResetFunction::revert(const RevertContext& context) const {
     RdmaDevices made;
     const std::string unbound = failure_of([&] {
         const base::FileLock lock = context.records.lock_rdma(context.deadline);
-        if (bind_again(*address, by_now) && by_now == driver)
-            made = await_devices(*this, *address, uverbs, socket, context);
+        if (bind_again(*address, by_now) && by_now == step.driver)
+            made = await_devices(step, *address, uverbs, socket, context);
     });
-    if (!made.empty()) restore_names(made, *this, *address, *socket, context);
+    if (!made.empty()) restore_names(made, step, *address, *socket, context);
     if (!unbound.empty()) failure += fmt::format("{}{}", failure.empty() ? "" : "; ", unbound);
     if (!failure.empty()) throw base::Error(failure);
 }

@@ -1,10 +1,8 @@
-// One step of an ADD: it knows what to do, and what it found before. Its recorded form is a state::Step, which the
-// functions in registry.hpp check and undo.
+// One step of an ADD: it knows what to do, and what it found before. What undoes it is a state::Step.
 #pragma once
 
 #include "check_context.hpp"
 #include "findings.hpp"
-#include "kinds.hpp"
 
 #include "lookup/pod_side.hpp"
 #include "lookup/rdma_devices.hpp"
@@ -21,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::attach {
@@ -95,17 +94,19 @@ public:
     virtual void conclude(const AddContext& /*context*/, const Progress& /*progress*/, Conclusion& /*end*/) const {}
 };
 
-using Steps = std::vector<std::unique_ptr<Step>>;
+/// A step that is undone from a `Value`. Unless a class adds more, applying it does nothing: its place in the list only
+/// decides when it is undone.
+template <class Value>
+class RecordedStep : public Step {
+public:
+    explicit RecordedStep(Value step) : step_(std::move(step)) {}
 
-/// A kind of step.
-struct Kind {
-    /// Finds out what the step is planned from. Reads the kernel and changes nothing. Throws CniError with the fix.
-    void (*find)(const PlanContext& context, Findings& found) = [](const PlanContext&, Findings&) {};
-    /// Null if the attachment needs no such step.
-    std::unique_ptr<Step> (*make)(const AddContext& context, const Findings& found) =
-        [](const AddContext&, const Findings&) { return std::unique_ptr<Step>(); };
-    /// Throws CniError (code 107) for the first difference.
-    void (*check)(const CheckContext& context) = [](const CheckContext&) {};
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+
+protected:
+    Value step_;
 };
+
+using Steps = std::vector<std::unique_ptr<Step>>;
 
 } // namespace rdmanet::attach

@@ -1,5 +1,6 @@
 // What a pod's interface needs for RDMA: a shared device on the host, an active port, GIDs of its addresses.
 #include "device_port.hpp"
+#include "kinds.hpp"
 #include "step.hpp"
 
 #include "lookup/chained_addresses.hpp"
@@ -210,8 +211,7 @@ std::optional<kernel::RdmaPort> find_shared_port(const state::AttachmentRecord& 
 /// and CRI-O sends CHECK at once.
 bool may_be_coming_up(const state::AttachmentRecord& record) {
     constexpr std::int64_t kSeconds{30};
-    return record.attach == "host-device" && record.created_since_boot &&
-           ipam::system_time().boot - *record.created_since_boot < kSeconds;
+    return record.attach == "host-device" && ipam::system_time().boot - record.created_since_boot < kSeconds;
 }
 
 /// Checks the port of the pod's interface. The RDMA device may be in the pod or on the host.
@@ -236,7 +236,9 @@ void check_guid(const std::optional<base::Guid>& wanted, const kernel::Link& lin
                 "delete the pod, because the VF's driver takes a GUID only when it is bound");
 }
 
-void find_shared_rdma(const PlanContext& context, Findings& found) {
+} // namespace
+
+void ShareRdmaKind::find(const PlanContext& context, Findings& found) {
     if (!found.parent || context.config.link_in_container) return;
     FoundParent& parent = *found.parent;
     parent.rdma = find_rdma_of_parent(parent.parent, context);
@@ -244,24 +246,24 @@ void find_shared_rdma(const PlanContext& context, Findings& found) {
 }
 
 /// An earlier plugin's interface is found by its name in the pod.
-void find_awaited_port(const PlanContext& context, Findings& found) {
+void AwaitRdmaKind::find(const PlanContext& context, Findings& found) {
     if (!found.device || (context.add == nullptr && !found.device->link)) return;
     const std::string ifname = context.add != nullptr ? context.request.ifname().to_string() : std::string();
     require_active_port_before(*found.device, context.config, ifname, context.log, context.deadline);
 }
 
-std::unique_ptr<Step> make_share_rdma(const AddContext& context, const Findings& found) {
+std::unique_ptr<Step> ShareRdmaKind::make(const AddContext& context, const Findings& found) {
     const bool moves = found.device && !found.device->selection.moving.empty();
     return std::make_unique<ShareRdma>(found.shared_port(), !moves && !context.config.is_ipoib());
 }
 
-std::unique_ptr<Step> make_await_rdma(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> AwaitRdmaKind::make(const AddContext& /*context*/, const Findings& found) {
     if (found.device && found.device->link) return std::make_unique<AwaitDeviceRdma>(*found.device);
     if (found.parent && found.parent->rdma) return std::make_unique<AwaitSharedRdma>();
     return nullptr;
 }
 
-void check_rdma(const CheckContext& context) {
+void AwaitRdmaKind::check(const CheckContext& context) {
     if (!has_netdev(context.record)) return;
     const Link& link = require_link(context);
     check_shared_rdma(context, link);
@@ -270,10 +272,5 @@ void check_rdma(const CheckContext& context) {
     check_gids(context, link);
     check_port_of_device(context, link);
 }
-
-} // namespace
-
-constinit const Kind kShareRdmaStep{.find = find_shared_rdma, .make = make_share_rdma};
-constinit const Kind kAwaitRdmaStep{.find = find_awaited_port, .make = make_await_rdma, .check = check_rdma};
 
 } // namespace rdmanet::attach

@@ -1,6 +1,6 @@
 #include "vf_settings.hpp"
 
-#include "recorded.hpp"
+#include "kinds.hpp"
 
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
@@ -9,8 +9,6 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
-#include <rdmanet/state/members.hpp>
-#include <rdmanet/state/vf_settings.hpp>
 
 #include <chrono>
 #include <string_view>
@@ -22,6 +20,7 @@ namespace {
 
 using base::quoted;
 using kernel::Socket;
+using state::SetVf;
 
 void require_mtu(const config::Config& config, const kernel::Link& pf) {
     if (config.mtu.value_or(0) <= pf.mtu) return;
@@ -107,10 +106,10 @@ public:
 
     [[nodiscard]] std::vector<state::Step> recorded() const override {
         if (vf_.changes.empty()) return {};
-        return {to_record(SetVf{.pf = vf_.of.pf.to_string(),
-                                .number = vf_.of.number,
-                                .before = kernel::restrict_to(vf_.before, vf_.changes),
-                                .device = address_.to_string()})};
+        return {SetVf{.pf = vf_.of.pf.to_string(),
+                      .number = vf_.of.number,
+                      .before = kernel::restrict_to(vf_.before, vf_.changes),
+                      .device = address_.to_string()}};
     }
 
     void describe(const AddContext& /*context*/, Description& description) const override {
@@ -151,17 +150,19 @@ void warn_of_inherited_vlan(const FoundVf& vf, const PlanContext& context) {
                     vf.id, vlan->id, quoted(context.request.conf.name), vf.id.pf, vf.id.number));
 }
 
-void find_vf_settings(const PlanContext& context, Findings& found) {
+} // namespace
+
+void VfSettingsKind::find(const PlanContext& context, Findings& found) {
     if (context.add != nullptr && found.device && found.device->vf) warn_of_inherited_vlan(*found.device->vf, context);
 }
 
-std::unique_ptr<Step> make_vf_settings(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> VfSettingsKind::make(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || !found.device->vf) return nullptr;
     return std::make_unique<VfSettingsStep>(*found.device);
 }
 
 /// Compares with the configuration and, for what it does not set or the driver did not confirm, with what ADD left.
-void check_vf_settings(const CheckContext& context) {
+void VfSettingsKind::check(const CheckContext& context) {
     const auto address = base::BusAddress::parse(context.record.device());
     if (context.wanted.kind != "sriov" || !address) return;
     const kernel::Link* const link = context.link ? &*context.link : nullptr;
@@ -179,10 +180,6 @@ void check_vf_settings(const CheckContext& context) {
                 fmt::format("run `{}`, or delete the pod", to_command(lost, vf.id)));
 }
 
-} // namespace
-
-constinit const Kind kVfSettingsStep{.find = find_vf_settings, .make = make_vf_settings, .check = check_vf_settings};
-
 FoundVf find_vf(const base::BusAddress& address, const PlanContext& context) {
     VfView vf = view_vf(address, context.host);
     require_mtu(context.config, vf.pf);
@@ -195,41 +192,29 @@ FoundVf find_vf(const base::BusAddress& address, const PlanContext& context) {
     return found;
 }
 
-SetVf SetVf::parse(const json::Reader& reader) {
-    return {.pf = reader.at("pf").string(),
-            .number = static_cast<unsigned>(reader.at("vf").integer(0, UINT16_MAX)),
-            .before = state::parse_settings(reader),
-            .device = state::find_string(reader, "device").value_or("")};
+std::string VfSettingsKind::describe(const Recorded& step) {
+    return fmt::format("settings of VF {} of PF {}", step.number, step.pf);
 }
 
-void SetVf::write(json::Writer& writer) const {
-    writer.member("pf", pf).member("vf", number);
-    if (!device.empty()) writer.member("device", device);
-    state::write_settings(writer, before);
-}
-
-std::string SetVf::describe() const {
-    return fmt::format("settings of VF {} of PF {}", number, pf);
-}
-
-ByHand SetVf::by_hand(const base::Deadline& deadline) const {
-    const auto address = base::PciAddress::parse(pf);
-    if (!address || kernel::count_vfs_of(*address) <= number) return {.text = "nothing to do, because the VF is gone"};
+ByHand VfSettingsKind::by_hand(const Recorded& step, const base::Deadline& deadline) {
+    const auto address = base::PciAddress::parse(step.pf);
+    if (!address || kernel::count_vfs_of(*address) <= step.number)
+        return {.text = "nothing to do, because the VF is gone"};
     Socket route = Socket::open(kernel::Protocol::route, deadline);
-    const auto vf = find_vf_id({.pf = *address, .number = number}, route);
+    const auto vf = find_vf_id({.pf = *address, .number = step.number}, route);
     if (!vf)
         return {.text = "its PF has no net device on the host now: restore them when it has", .needs_record = true};
-    if (before.empty())
+    if (step.before.empty())
         return {.text = "the PF did not report how they were: set them as you need", .needs_record = true};
-    return {.text = fmt::format("once the pod is gone, run `{}`", to_command(before, *vf))};
+    return {.text = fmt::format("once the pod is gone, run `{}`", to_command(step.before, *vf))};
 }
 
-void SetVf::revert(const RevertContext& context) const {
-    const auto address = base::PciAddress::parse(pf);
+void VfSettingsKind::revert(const Recorded& step, const RevertContext& context) {
+    const auto address = base::PciAddress::parse(step.pf);
     // A PF that loses its driver also loses its VFs, and their settings with them.
-    if (!address || kernel::count_vfs_of(*address) <= number) return;
+    if (!address || kernel::count_vfs_of(*address) <= step.number) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    const auto vf = find_vf_id({.pf = *address, .number = number}, route);
+    const auto vf = find_vf_id({.pf = *address, .number = step.number}, route);
     if (!vf)
         throw base::Error(
             fmt::format("PF {} has no net device on the host, and its VFs cannot be set up without it: return it "
@@ -238,7 +223,7 @@ void SetVf::revert(const RevertContext& context) const {
     const auto present = kernel::find_vf(route, *vf);
     if (!present) return;
     std::string refused;
-    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(before, *present))) try {
+    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(step.before, *present))) try {
             kernel::change_vf(route, *vf, setting);
         } catch (const base::Error& error) {
             refused += fmt::format("{}{}", refused.empty() ? "" : "; ", error.what());

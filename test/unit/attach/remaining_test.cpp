@@ -1,14 +1,6 @@
 // A record keeps only what is not yet undone.
 #include "remaining.hpp"
 
-#include "steps/delegate.hpp"
-#include "steps/keep_device.hpp"
-#include "steps/move_link.hpp"
-#include "steps/move_rdma.hpp"
-#include "steps/recorded.hpp"
-#include "steps/reset_function.hpp"
-#include "steps/vf_settings.hpp"
-
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -16,23 +8,30 @@
 using namespace rdmanet;
 using namespace rdmanet::attach;
 using state::AttachmentRecord;
+using state::DelegateIpam;
+using state::KeepDevice;
+using state::MoveLink;
+using state::MoveRdma;
+using state::ResetFunction;
+using state::SetVf;
 
 namespace {
 
 constexpr const char* kDevice = "0000:3b:00.2";
 
-/// A record of an earlier version, which recorded the device of the settings only once.
 AttachmentRecord record_of_vf() {
     AttachmentRecord record;
     record.phase = state::Phase::attached;
     record.rdma_device = "mlx5_2";
     record.leases = {{.address = "10.0.0.1/24"}};
     record.ips = {"10.0.0.1/24"};
-    record.steps = {
-        to_record(KeepDevice{.before = {.device = kDevice}}), to_record(ResetFunction{.device = kDevice}),
-        to_record(SetVf{.pf = "0000:3b:00.0", .number = 1}),  to_record(MoveLink{.device = kDevice}),
-        to_record(MoveRdma{.device = kDevice, .index = 1}),   to_record(MoveRdma{.device = kDevice, .index = 2}),
-        to_record(DelegateIpam{.plugin = "host-local"})};
+    record.steps = {KeepDevice{.before = {.device = kDevice}},
+                    ResetFunction{.device = kDevice},
+                    SetVf{.pf = "0000:3b:00.0", .number = 1, .device = kDevice},
+                    MoveLink{.device = kDevice},
+                    MoveRdma{.device = kDevice, .index = 1},
+                    MoveRdma{.device = kDevice, .index = 2},
+                    DelegateIpam{.plugin = "host-local"}};
     return record;
 }
 
@@ -50,14 +49,14 @@ AttachmentRecord remaining_when_failed(const std::vector<std::size_t>& failed, b
 TEST_CASE("a delegated IPAM call that is left over holds neither device nor lease") {
     const AttachmentRecord remaining = remaining_when_failed({6});
     REQUIRE(remaining.steps.size() == 1);
-    CHECK(has_step(remaining, kDelegateIpam));
+    CHECK(remaining.has_step<DelegateIpam>());
     CHECK(remaining.phase == state::Phase::prepared);
     CHECK(remaining.device().empty());
     CHECK(remaining.rdma_device.empty());
     CHECK(remaining.leases.empty());
 }
 
-TEST_CASE("settings that are left over keep their device and the reset behind them, also in old records") {
+TEST_CASE("settings that are left over keep their device and the reset behind them") {
     AttachmentRecord remaining = remaining_when_failed({2});
     REQUIRE(remaining.steps.size() == 3); // the reset comes after the settings and creates the net device again
     CHECK(remaining.device() == kDevice);
@@ -75,8 +74,8 @@ TEST_CASE("settings that are left over keep their device and the reset behind th
 
 TEST_CASE("a record with one RDMA device left in the pod still names its sibling on the host") {
     const AttachmentRecord remaining = remaining_when_failed({4});
-    const auto move = find_step<MoveRdma>(remaining);
-    REQUIRE(move);
+    const auto* move = remaining.find_step<MoveRdma>();
+    REQUIRE(move != nullptr);
     CHECK(move->index == 1);
     CHECK(move->stayed == std::vector<std::uint32_t>{2});
     CHECK(remaining.rdma_device == "mlx5_2");

@@ -95,8 +95,7 @@ TEST_CASE("a VF that rdmanet moves at this moment is not lost") {
         record.phase = phase;
         record.removal_unfinished = removal_unfinished;
         record.attach = "sriov";
-        record.steps.push_back(
-            {.kind = "move-link", .json = R"({"step":"move-link","device":")" + device + R"(","ifname":"net1"})"});
+        record.steps = {state::MoveLink{.device = device, .ifname = "net1"}};
         attach::Node(machine.root() + "/run/rdmanet", base::Logger(base::LogLevel::error)).records().save(record);
         CHECK(machine.why_not("lost-vf").empty());
         return !machine.found_by("lost-vf").empty();

@@ -28,11 +28,6 @@ attach::Node node_at(const std::string& directory) {
     return {directory, base::Logger(base::LogLevel::error)};
 }
 
-/// A step as in a record.
-state::Step step(std::string_view text) {
-    return node_at("").read_step(json::Document::parse(text).root());
-}
-
 struct StateDirectory : rdmanet::test::Directory {
     [[nodiscard]] ops::StateReport report() const { return ops::read_state(path()); }
 
@@ -63,8 +58,14 @@ state::AttachmentRecord record() {
     record.pod = {.pod_namespace = "ml", .name = "train-0", .uid = "u-1"};
     record.rdma_device = "mlx5_0/1";
     record.ips = {"10.1.2.3/24", "fd00::3/64"};
-    record.steps = {step(R"({"step": "create-link", "kind": "macvlan", "mode": "macvlan mode bridge", "ifname": "net1",
-        "parent": "ens1f0", "parentIfindex": 2, "parentInPod": false, "mac": "02:00:00:00:00:01", "ifindex": 3})")};
+    record.steps = {state::CreateLink{.child = {.kind = "macvlan",
+                                                .mode = "macvlan mode bridge",
+                                                .parent = "ens1f0",
+                                                .parent_ifindex = 2,
+                                                .parent_in_pod = false,
+                                                .mac = "02:00:00:00:00:01"},
+                                      .ifname = "net1",
+                                      .ifindex = 3}};
     return record;
 }
 
@@ -100,7 +101,7 @@ TEST_CASE("the report names who holds a device, and an IPoIB child has its paren
     const StateDirectory state;
     auto vf = record();
     vf.attach = "sriov";
-    vf.steps = {step(R"({"step": "move-link", "device": "0000:3b:00.2", "ifname": "net1"})")};
+    vf.steps = {state::MoveLink{.device = "0000:3b:00.2", .ifname = "net1"}};
     state.save(vf);
     CHECK_THAT(ops::to_table(state.report()), Contains("net1        sriov  0000:3b:00.2"));
     CHECK_THAT(ops::to_json(state.report()), Contains(R"("device": "0000:3b:00.2")"));

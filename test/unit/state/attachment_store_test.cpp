@@ -34,11 +34,11 @@ AttachmentRecord record_of_child() {
 
 TEST_CASE("reading a node without state creates nothing") {
     const Directory directory;
-    const AttachmentStore store(directory.path() + "/state", state::read_sample_step);
+    const AttachmentStore store(directory.path() + "/state");
     CHECK(store.list().records.empty());
     CHECK(std::holds_alternative<state::NoRecord>(store.load(state::sample_record().key)));
     CHECK_NOTHROW(store.remove(state::sample_record().key));
-    const AttachmentStore looked_at(directory.path() + "/state", state::read_sample_step, state::Access::look);
+    const AttachmentStore looked_at(directory.path() + "/state", state::Access::look);
     const base::Deadline deadline = base::Deadline::in(std::chrono::seconds{1});
     (void)looked_at.lock_parent(1, "eth0", deadline);
     (void)looked_at.lock_device("0000:3b:00.2", deadline);
@@ -47,7 +47,7 @@ TEST_CASE("reading a node without state creates nothing") {
 
 TEST_CASE("the record that has an address is found by it, as long as both are there") {
     const Directory directory;
-    const AttachmentStore store(directory.path() + "/state", state::read_sample_step);
+    const AttachmentStore store(directory.path() + "/state");
     const auto address = base::IpAddress::parse("10.0.0.7").value();
     AttachmentRecord record = state::sample_record();
     record.leases = {{.space = "blue", .address = "10.0.0.7/16"}};
@@ -84,7 +84,7 @@ TEST_CASE("the record that has an address is found by it, as long as both are th
 
 TEST_CASE("a saved record is loaded, listed and removed") {
     const Directory directory;
-    const AttachmentStore store(directory.path() + "/state", state::read_sample_step);
+    const AttachmentStore store(directory.path() + "/state");
     const AttachmentRecord record = state::sample_record();
     store.save(record);
     CHECK(std::get<AttachmentRecord>(store.load(record.key)).to_text() == record.to_text());
@@ -96,7 +96,7 @@ TEST_CASE("a saved record is loaded, listed and removed") {
 
 TEST_CASE("leftovers of a killed writer are not records, and are removed with the record") {
     const Directory directory;
-    const AttachmentStore store(directory.path(), state::read_sample_step);
+    const AttachmentStore store(directory.path());
     const auto key = state::sample_record().key;
     store.save(state::sample_record());
     const std::string leftover = concat(directory.path(), "/attachments/", key.file_name(), ".tmp");
@@ -109,7 +109,7 @@ TEST_CASE("leftovers of a killed writer are not records, and are removed with th
 
 TEST_CASE("a damaged record is reported with its path") {
     const Directory directory;
-    const AttachmentStore store(directory.path(), state::read_sample_step);
+    const AttachmentStore store(directory.path());
     const auto key = state::sample_record().key;
     store.save(record_of_child());
     const std::string path = concat(directory.path(), "/attachments/", key.file_name());
@@ -121,13 +121,19 @@ TEST_CASE("a damaged record is reported with its path") {
 
 TEST_CASE("a record with an unknown or ill-typed step is unreadable, and the error names the step") {
     const Directory directory;
-    const AttachmentStore store(directory.path(), state::read_sample_step);
+    const AttachmentStore store(directory.path());
+    store.save(state::sample_record());
     const auto key = state::sample_record().key;
-    for (const auto& [json, why] : {std::pair(R"({"step": "newer"})", "steps[0].step"),
-                                    std::pair(R"({"step": "sample", "device": 7})", "steps[0].device")}) {
+    for (const auto& [json, why] :
+         {std::pair(R"({"step": "newer"})", "steps[0].step"),
+          std::pair(R"({"step": "move-link", "device": 7})", "steps[0].device"),
+          std::pair(R"({"step": "move-link", "device": ""})", "steps[0]: missing required key \"ifname\""),
+          std::pair(R"({"device": "0000:3b:00.2"})", "steps[0]: missing required key \"step\"")}) {
         AttachmentRecord record = state::sample_record();
-        record.steps = {{.kind = "newer", .json = json, .holds = {}}};
-        store.save(record);
+        record.steps = {};
+        std::string text = record.to_text();
+        text.insert(text.rfind(']'), json);
+        base::write_file_durably(concat(directory.path(), "/attachments/", key.file_name()), text);
         const auto outcome = store.load(key);
         REQUIRE(std::holds_alternative<state::Unreadable>(outcome));
         CHECK_THAT(std::get<state::Unreadable>(outcome).reason, rdmanet::test::Names(why));
@@ -138,7 +144,7 @@ TEST_CASE("a record with an unknown or ill-typed step is unreadable, and the err
 
 TEST_CASE("a record that the system cannot read does not count as damaged") {
     const Directory directory;
-    const AttachmentStore store(directory.path(), state::read_sample_step);
+    const AttachmentStore store(directory.path());
     const auto key = state::sample_record().key;
     std::filesystem::create_directories(concat(directory.path(), "/attachments/", key.file_name())); // EISDIR
     CHECK_THROWS_AS((void)store.load(key), base::SystemError);
@@ -161,7 +167,7 @@ TEST_CASE("the name of a record's file gives its attachment") {
 
 TEST_CASE("a record under another attachment's name does not count as that attachment's") {
     const Directory directory;
-    const AttachmentStore store(directory.path(), state::read_sample_step);
+    const AttachmentStore store(directory.path());
     store.save(record_of_child());
     auto other = state::sample_record().key;
     other.ifname = "net2";

@@ -35,7 +35,7 @@ std::string device_of(unsigned number) {
 AttachmentRecord record_of(unsigned number) {
     AttachmentRecord record = state::sample_record();
     record.key.container_id = concat("container", number);
-    record.steps = {state::sample_step({.device = device_of(number)})};
+    record.steps = {state::MoveLink{.device = device_of(number), .ifname = "net1"}};
     return record;
 }
 
@@ -84,7 +84,7 @@ unsigned opened_by_search(const RecordsDirectory& directory, const AttachmentSto
 
 TEST_CASE("finding the owner of a device opens the same number of files, however many records exist") {
     const RecordsDirectory directory;
-    const AttachmentStore store(directory.path(), state::read_sample_step);
+    const AttachmentStore store(directory.path());
     add_records(store, 0, 100);
     CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) ==
           100); // the first search writes the index
@@ -100,15 +100,14 @@ TEST_CASE("finding the owner of a device opens the same number of files, however
 
 TEST_CASE("records are found by device, parent and device-info file, as they are now") {
     const RecordsDirectory directory;
-    const AttachmentStore store(directory.path(), state::read_sample_step);
+    const AttachmentStore store(directory.path());
     add_records(store, 0, 50);
     CHECK(found(store, state::device_topic(device_of(7))) == "container7");
 
     AttachmentRecord record = record_of(7); // rewritten with other contents
     record.steps = {
-        state::sample_step(
-            {.child = state::Child{.kind = "ipvlan", .mode = "l2", .parent = "eth0", .parent_ifindex = 12}}),
-        state::sample_step({.device_info = "pod_net1", .is_for_others = true})};
+        state::CreateLink{.child = {.kind = "ipvlan", .mode = "l2", .parent = "eth0", .parent_ifindex = 12}},
+        state::WriteDeviceInfo{.path = "/run/pod_net1"}};
     store.save(record);
     CHECK(found(store, state::device_topic(device_of(7))).empty());
     CHECK(found(store, state::parent_topic(12)) == "container7");
@@ -130,8 +129,8 @@ TEST_CASE("records are found by device, parent and device-info file, as they are
 
 TEST_CASE("without a usable index the search is slower and finds the same") {
     const RecordsDirectory directory;
-    const AttachmentStore store(directory.path(), state::read_sample_step);
-    const AttachmentStore looking(directory.path(), state::read_sample_step, state::Access::look);
+    const AttachmentStore store(directory.path());
+    const AttachmentStore looking(directory.path(), state::Access::look);
     const std::string index = directory.path() + "/records.index";
     add_records(store, 0, 50);
     CHECK(found(looking, state::device_topic(device_of(7))) == "container7");

@@ -1,16 +1,11 @@
 #pragma once
 
-#include <rdmanet/json/writer.hpp>
 #include <rdmanet/state/attachment_record.hpp>
-#include <rdmanet/state/members.hpp>
-
-#include <string>
-#include <utility>
 
 namespace rdmanet::state {
 
 /// All settings that exist.
-inline VfSettings sample_settings() {
+inline base::VfSettings sample_settings() {
     return {.mac = base::MacAddress::parse("00:00:00:00:00:00"),
             .vlan = base::VfVlan{.id = 4094, .qos = 7, .protocol = base::VlanProtocol::dot1ad},
             .rates = base::VfRates{.least_mbps = 1, .most_mbps = UINT32_MAX},
@@ -19,42 +14,6 @@ inline VfSettings sample_settings() {
             .link_state = base::VfLinkState::automatic,
             .node_guid = base::Guid::parse("02:00:00:00:00:00:00:01"),
             .port_guid = base::Guid::parse("02:00:00:00:00:00:00:02")};
-}
-
-/// A step of a kind that only these tests have. Its members are what it holds.
-inline Step sample_step(Holds holds) {
-    json::Writer writer;
-    writer.begin_object().member("step", "sample").member("device", holds.device);
-    if (holds.child)
-        writer.member("kind", holds.child->kind)
-            .member("mode", holds.child->mode)
-            .member("parent", holds.child->parent)
-            .member("parentIfindex", holds.child->parent_ifindex)
-            .member("parentInPod", holds.child->parent_in_pod);
-    if (holds.rdma)
-        writer.member("index", holds.rdma->index)
-            .member("nodeGuid", std::to_string(holds.rdma->node_guid))
-            .member("name", holds.rdma->name);
-    writer.member("file", holds.device_info).member("others", holds.is_for_others).end_object();
-    return {.kind = "sample", .json = writer.to_text(), .holds = std::move(holds)};
-}
-
-inline Step read_sample_step(const json::Reader& reader) {
-    if (const json::Reader kind = reader.at("step"); kind.string() != "sample") throw kind.unexpected("a known step");
-    Holds holds{.device = reader.at("device").string()};
-    if (reader.find("kind"))
-        holds.child = Child{.kind = reader.at("kind").string(),
-                            .mode = reader.at("mode").string(),
-                            .parent = reader.at("parent").string(),
-                            .parent_ifindex = parse_ifindex(reader.at("parentIfindex")),
-                            .parent_in_pod = reader.at("parentInPod").boolean()};
-    if (reader.find("index"))
-        holds.rdma = HeldRdma{.index = static_cast<std::uint32_t>(reader.at("index").integer(0, UINT32_MAX)),
-                              .node_guid = parse_number_text(reader.at("nodeGuid")),
-                              .name = reader.at("name").string()};
-    holds.device_info = reader.at("file").string();
-    holds.is_for_others = reader.at("others").boolean();
-    return sample_step(std::move(holds));
 }
 
 /// A record in which every field differs from its default.
@@ -73,14 +32,58 @@ inline AttachmentRecord sample_record() {
     record.leases = {{.space = "blue", .slot = 1, .address = "10.1.2.3/24", .cooldown = 30}};
     record.ips = {"10.1.2.3/24", "fd00::3/64"};
     record.routes = {"10.9.0.0/16"};
-    record.vf_settings = VfSettings{.vlan = base::VfVlan{}, .trust = true, .link_state = base::VfLinkState::disable};
+    record.vf_settings =
+        base::VfSettings{.vlan = base::VfVlan{}, .trust = true, .link_state = base::VfLinkState::disable};
     record.wanted = Wanted{.mac = "02:00:00:00:00:01", .vf = sample_settings(), .gids = true, .most_gids = 8};
+    const LinkBefore before{.device = "0000:3b:00.2",
+                            .name = "ens1f0v0",
+                            .up = true,
+                            .altnames = {"enp59s0f0v0"},
+                            .settings = {{"mac", "02:00:00:00:00:02"}, {"mtu", "9000"}},
+                            .files = {{"gro_flush_timeout", "0"}, {"queues/tx-0/tx_maxrate", "100"}},
+                            .wanted_features = {UINT32_MAX, 0, 1},
+                            .active_features = {0, 7},
+                            .xdp_programs = {97, 98}};
     record.steps = {
-        sample_step(
-            {.child = Child{.kind = "macvlan", .mode = "macvlan mode bridge", .parent = "eth1", .parent_ifindex = 7}}),
-        sample_step(
-            {.device = "0000:3b:00.2", .rdma = HeldRdma{.index = 5, .node_guid = UINT64_MAX, .name = "mlx5_3"}}),
-        sample_step({.device_info = "pod_net1", .is_for_others = true})};
+        CreateLink{.child = {.kind = "macvlan",
+                             .mode = "macvlan mode bridge",
+                             .parent = "eth1",
+                             .parent_ifindex = 7,
+                             .parent_in_pod = false,
+                             .mac = "02:00:00:00:00:01"},
+                   .ifname = "net1",
+                   .ifindex = 3},
+        KeepDevice{.before = before},
+        RebindDriver{.device = "0000:3b:00.2",
+                     .driver = "mlx5_core",
+                     .guid = "02:00:00:00:00:00:00:03",
+                     .node_guid = UINT64_MAX},
+        ResetFunction{.device = "0000:3b:00.2", .driver = "mlx5_core", .rdma_names = {"roce0", "roce1"}},
+        SetVf{.pf = "0000:3b:00.0", .number = 3, .before = sample_settings(), .device = "0000:3b:00.2"},
+        SetRepresentor{.pf = "0000:3b:00.0",
+                       .number = 3,
+                       .ifindex = 9,
+                       .name = "ens1f0r3",
+                       .mtu = 1500,
+                       .was_down = true,
+                       .had_ipv6 = true,
+                       .device = "0000:3b:00.2"},
+        MoveLink{.device = "0000:3b:00.2", .ifname = "net1"},
+        MoveInterface{.before = before,
+                      .kind = "dummy",
+                      .ifindex = 8,
+                      .ifname = "net1",
+                      .mac_in_pod = "02:00:00:00:00:05",
+                      .ifindex_in_pod = 9},
+        MoveRdma{.device = "0000:3b:00.2",
+                 .index = 5,
+                 .node_guid = UINT64_MAX,
+                 .name = "mlx5_3",
+                 .name_in_pod = "rdma0",
+                 .stayed = {6, UINT32_MAX}},
+        DelegateIpam{
+            .plugin = "host-local", .config = R"({"name":"roce"})", .args = "A=b", .path = "/x", .refused = true},
+        WriteDeviceInfo{.path = "/run/k8s.cni.cncf.io/devinfo/cni/pod_net1"}};
     return record;
 }
 

@@ -89,7 +89,7 @@ TEST_CASE("the state directory is blamed for what its file system refuses, and e
 
 TEST_CASE("what stands in the place of a file of the state directory is named, and to be removed") {
     const Directory directory;
-    const state::AttachmentStore store(directory.path(), state::read_sample_step);
+    const state::AttachmentStore store(directory.path());
     const auto save = [&] { store.save(state::sample_record()); };
     const auto lock = [&] { (void)store.lock(state::sample_record().key, soon()); };
     fs::create_symlink("/dev/null", directory.path() + "/lock");
@@ -106,7 +106,7 @@ TEST_CASE("what stands in the place of a file of the state directory is named, a
 
 TEST_CASE("the state directory is not blamed if a process has too many open files") {
     const Directory directory;
-    const state::AttachmentStore store(directory.path(), state::read_sample_step);
+    const state::AttachmentStore store(directory.path());
     const NoDescriptors none;
     CHECK_THROWS_AS(store.lock(state::sample_record().key, soon()), base::SystemError);
     CHECK_THROWS_AS(store.save(state::sample_record()), base::SystemError);

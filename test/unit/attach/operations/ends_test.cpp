@@ -2,9 +2,6 @@
 #include "scenes.hpp"
 
 #include "detach.hpp"
-#include "steps/child_link.hpp"
-#include "steps/move_link.hpp"
-#include "steps/recorded.hpp"
 
 #include "support/names.hpp"
 
@@ -320,7 +317,7 @@ TEST_CASE("GC names VFs with settings and no pod, and leaves them alone") {
     CHECK(noticed_after([&] { vf.vlan.reset(), vf.link_state.reset(); }) == "");
     vf.vlan = kernel::VfVlan{.id = 7};
     state::AttachmentRecord record = record_of(rig);
-    record.steps = {to_record(MoveLink{.device = "0000:3b:00.3"})};
+    record.steps = {state::MoveLink{.device = "0000:3b:00.3"}};
     CHECK(noticed_after([&] { rig.node().records().save(record); }) == "");
 }
 
@@ -329,8 +326,7 @@ TEST_CASE("DEL of an ADD that was killed before it made its child leaves another
     share(rig);
     REQUIRE(rig.add() == "");
     state::AttachmentRecord record = record_of(rig);
-    for (state::Step& step : record.steps)
-        step.json.replace(step.json.find("\"ifindex\":"), 12, "\"ifindex\":0,\"was\":");
+    for (state::Step& step : record.steps) std::get<state::CreateLink>(step).ifindex = 0;
     rig.node().records().save(record); // as before the child was made
     rig.machine.netdev("net1", rig.pod).link.hardware_address[5] ^= 1U;
     CHECK(rig.del() == "");
@@ -365,9 +361,9 @@ TEST_CASE("ADD of an ipvlan child locks its parent, also if \"master\" becomes a
     sibling.key = {.network = "net", .container_id = "c0", .ifname = "net1"};
     sibling.boot_id = rig.node().boot_id;
     sibling.netns = {.path = "/gone", .inode = 1};
-    sibling.steps = {to_record(
-        CreateLink{.child = {.kind = "ipvlan", .mode = "ipvlan mode l2", .parent = "eth0", .parent_ifindex = after},
-                   .ifname = "net1"})};
+    sibling.steps = {state::CreateLink{
+        .child = {.kind = "ipvlan", .mode = "ipvlan mode l2", .parent = "eth0", .parent_ifindex = after},
+        .ifname = "net1"}};
     rig.node().records().save(sibling);
     CHECK(rig.add() == "");
     CHECK(looks == 3);
