@@ -37,10 +37,10 @@ std::string to_text(const std::vector<CheckedAttachment>& checked) {
     for (const CheckedAttachment& each : checked)
         if (each.agreement != Agreement::same)
             text += fmt::format("{}: {}: {}\n", each.agreement, each.name, each.reason);
-    return text + fmt::format("{}: {} unchanged since ADD, {} different, {} partly checked, {} not checked\n",
+    return text + fmt::format("{}: {} unchanged since ADD, {} different, {} not checked\n",
                               base::counted(checked.size(), "attachment", "attachments"),
                               count(checked, Agreement::same), count(checked, Agreement::differs),
-                              count(checked, Agreement::partly), count(checked, Agreement::not_checked));
+                              count(checked, Agreement::not_checked));
 }
 
 std::string to_json(const std::vector<CheckedAttachment>& checked) {

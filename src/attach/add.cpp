@@ -1,10 +1,10 @@
 // ADD. It checks everything before it changes anything. It takes the lease, then writes the record, then changes the
 // kernel. If it fails after it took the lease, the rollback undoes all of it.
 #include "detach.hpp"
-#include "prepare.hpp"
+#include "plan.hpp"
 #include "recall.hpp"
 #include "reclaim.hpp"
-#include "session.hpp"
+#include "result.hpp"
 
 #include "lookup/chained_addresses.hpp"
 #include "lookup/duplicates.hpp"
@@ -36,17 +36,14 @@ using state::AttachmentRecord;
 
 /// Whether an earlier ADD attached it to this namespace. The interface is not looked at: the pod may have changed it,
 /// and a device with a driver for user space has none.
-bool is_attached(const AttachmentRecord& record, const cni::Request& request, const Node& node, const PodSide& pod) {
-    if (record.phase != state::Phase::attached || record.boot_id != node.boot_id) return false;
-    const auto netns = find_recorded_netns(record, request.netns_path);
-    return netns && *netns == pod.netns;
+bool is_attached(const AttachmentRecord& record, const Call& call) {
+    if (record.phase != state::Phase::attached || record.boot_id != call.node.boot_id) return false;
+    const auto netns = find_recorded_netns(record, call.request->netns_path);
+    return netns && *netns == call.pod->netns;
 }
 
-/// The steps of an earlier ADD that could not be undone, if they concern only other programs. Throws CniError if a
-/// device, link or lease is left.
-std::vector<state::Step> remaining_steps_of(const Session& session, const StillHeld& held) {
-    const auto outcome = session.records.load(session.key);
-    const auto* left = std::get_if<AttachmentRecord>(&outcome);
+/// Throws CniError if what an earlier ADD left is a device, link or lease. What concerns only other programs may stay.
+void require_nothing_held(const AttachmentRecord* left, const StillHeld& held, const Call& call) {
     const bool holds_something = left == nullptr || left->steps.empty() || !left->leases.empty() ||
                                  !std::all_of(left->steps.begin(), left->steps.end(), state::is_for_others);
     if (holds_something)
@@ -56,66 +53,42 @@ std::vector<state::Step> remaining_steps_of(const Session& session, const StillH
                         "again",
                         held.front()));
     for (const std::string& what : held)
-        session.node.log.warn(fmt::format("an earlier ADD is not completely undone: {}", what));
-    return left->steps;
-}
-
-/// `remaining` without the steps that this ADD's own record also undoes: the same call of the same IPAM plugin.
-std::vector<state::Step> without_own_steps(std::vector<state::Step> remaining, const AttachmentRecord& record) {
-    std::erase_if(remaining, [&](const state::Step& step) {
-        return std::any_of(record.steps.begin(), record.steps.end(),
-                           [&](const state::Step& own) { return undoes_too(own, step); });
-    });
-    return remaining;
-}
-
-/// What is left of an earlier ADD and holds nothing that this ADD needs. Both move into its record.
-struct Earlier {
-    std::vector<state::Step> steps{};
-    std::optional<state::LeaseStore> lease_store{}; // in which a request of it may still be carried out
-};
-
-/// Throws CniError if leases of an earlier ADD in a store of the cluster could not be given back.
-std::optional<state::LeaseStore> unsettled_store_of(const Session& session) {
-    const auto outcome = session.records.load(session.key);
-    const auto* record = std::get_if<AttachmentRecord>(&outcome);
-    if (record == nullptr || !record->lease_store) return std::nullopt;
-    if (!record->lease_store->is_released)
-        throw cni::CniError(cni::ErrorCode::try_again_later,
-                            fmt::format("the lease store did not take back the addresses of an earlier ADD of {}: see "
-                                        "the log for the reason",
-                                        session.key));
-    return record->lease_store;
+        call.log.warn(fmt::format("an earlier ADD is not completely undone: {}", what));
 }
 
 /// Undoes what an existing record describes: an ADD that was killed, or an attachment whose namespace is gone and
 /// whose DEL never came. If the attachment lives, a second ADD is an error (CNI specification, section 2, ADD) and
-/// changes nothing.
-Earlier undo_earlier_add(const cni::Request& request, PodSide& pod, Session& session, const base::Deadline& deadline) {
-    const auto outcome = session.records.load(session.key);
+/// changes nothing. Returns what is left and holds nothing that this ADD needs: steps for other programs, and the
+/// lease store in which a request may still be carried out. Both move into this ADD's record.
+std::optional<AttachmentRecord> undo_earlier_add(const Call& call) {
+    auto outcome = call.records.load(call.key);
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
-        session.node.log.error(fmt::format("record {} of an earlier ADD cannot be read and is ignored: {}",
-                                           unreadable->path, unreadable->reason));
-    if (const auto* record = std::get_if<AttachmentRecord>(&outcome)) {
-        if (is_attached(*record, request, session.node, pod))
-            throw cni::CniError(
-                cni::ErrorCode::name_taken,
-                fmt::format("the attachment ({}) already exists in {}: delete the pod, and its DEL removes it",
-                            session.key, request.netns_path));
-        const StillHeld held =
-            detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
-        Earlier left;
-        if (!held.empty()) left.steps = remaining_steps_of(session, held);
-        left.lease_store = unsettled_store_of(session);
-        return left;
-    }
-    return {};
+        call.log.error(fmt::format("record {} of an earlier ADD cannot be read and is ignored: {}", unreadable->path,
+                                   unreadable->reason));
+    const auto* record = std::get_if<AttachmentRecord>(&outcome);
+    if (record == nullptr) return std::nullopt;
+    if (is_attached(*record, call))
+        throw cni::CniError(
+            cni::ErrorCode::name_taken,
+            fmt::format("the attachment ({}) already exists in {}: delete the pod, and its DEL removes it", call.key,
+                        call.request->netns_path));
+    const StillHeld held = detach(*record, call.to_undo(call.deadline));
+    outcome = call.records.load(call.key);
+    auto* left = std::get_if<AttachmentRecord>(&outcome);
+    if (!held.empty()) require_nothing_held(left, held, call);
+    if (left == nullptr) return std::nullopt;
+    if (left->lease_store && !left->lease_store->is_released)
+        throw cni::CniError(cni::ErrorCode::try_again_later,
+                            fmt::format("the lease store did not take back the addresses of an earlier ADD of {}: see "
+                                        "the log for the reason",
+                                        call.key));
+    if (held.empty()) left->steps.clear();
+    return std::move(*left);
 }
 
 /// prevResult, followed by our interface and its addresses.
-cni::Result complete(const cni::Request& request, const config::Config& config, const Conclusion& end,
-                     const cni::Result& own) {
-    cni::Result result = prev_result_without_chained_addresses(request, config);
+cni::Result complete(const Call& call, const Conclusion& end, const cni::Result& own) {
+    cni::Result result = prev_result_without_chained_addresses(*call.request, *call.config);
     const auto index = static_cast<unsigned>(result.interfaces.size());
     result.interfaces.push_back(end.interface);
     if (end.on_host) result.interfaces.push_back(*end.on_host);
@@ -124,7 +97,7 @@ cni::Result complete(const cni::Request& request, const config::Config& config, 
         result.ips.push_back(ip);
     }
     result.routes.insert(result.routes.end(), own.routes.begin(), own.routes.end());
-    const cni::Dns ours = chosen_dns(request.conf.dns, own.dns);
+    const cni::Dns ours = chosen_dns(call.request->conf.dns, own.dns);
     if (!ours.empty()) result.dns = ours;
     return result;
 }
@@ -139,14 +112,18 @@ state::Wanted wanted_of(const config::RdmaPolicy& rdma) {
 /// Applies the steps. The record has each step before it is applied, and is updated with what the steps learn.
 class Attaching {
 public:
-    /// `lock` is the attachment's lock. `claim` is that of the device or parent, held until the record is written.
-    Attaching(const AddContext& context, Session& session, Prepared prepared, Earlier earlier, base::FileLock& lock,
-              std::optional<base::FileLock> claim)
-        : context_(context), session_(session), lock_(lock), claim_(std::move(claim)),
-          steps_(std::move(prepared.steps)), earlier_steps_(std::move(earlier.steps)),
-          record_(std::move(prepared.record)) {
-        record_.lease_store = std::move(earlier.lease_store);
-        kept_steps_ = without_own_steps(earlier_steps_, record_);
+    /// `earlier` is what undo_earlier_add() left.
+    Attaching(const Call& call, Plan plan, std::optional<AttachmentRecord> earlier)
+        : call_(call), steps_(std::move(plan.steps)), record_(std::move(plan.record)) {
+        if (earlier) {
+            record_.lease_store = std::move(earlier->lease_store);
+            earlier_steps_ = std::move(earlier->steps);
+        }
+        kept_steps_ = earlier_steps_;
+        std::erase_if(kept_steps_, [&](const state::Step& step) { // this ADD's own record also undoes them
+            return std::any_of(record_.steps.begin(), record_.steps.end(),
+                               [&](const state::Step& own) { return undoes_too(own, step); });
+        });
         update_record();
     }
 
@@ -160,31 +137,32 @@ public:
     [[nodiscard]] const std::vector<ipam::Lease>& fresh_leases() const { return fresh_leases_; }
     [[nodiscard]] const std::vector<ipam::OwnerKey>& reclaimed_from() const { return reclaimed_from_; }
 
-    cni::Result run() {
+    /// `lock` is the attachment's lock. `claim` is that of the device or parent, held until the record is written.
+    cni::Result run(base::FileLock& lock, std::optional<base::FileLock> claim) {
         Progress progress{.record = record_, .own = lease()};
-        session_.records.save(record_);
+        call_.records.save(record_);
         is_recorded_ = true;
-        PodProbe pods(session_.node);
-        session_.leases.note_addresses(record_, pods, context_.deadline);
-        claim_.reset();
+        PodProbe pods(call_.node);
+        call_.leases.note_addresses(record_, pods, call_.deadline);
+        claim.reset();
         for (std::size_t at = 0; at < steps_.size(); ++at) apply(at, progress);
         for (const cni::IpConfig& ip : progress.own.ips) record_.ips.push_back(ip.address.to_string());
         for (const cni::Route& route : progress.own.routes) record_.routes.push_back(route.destination.to_string());
-        record_.wanted = wanted_of(context_.config.rdma);
+        record_.wanted = wanted_of(call_.config->rdma);
         const Conclusion end = conclude(progress);
-        commit(record_, lock_, session_.node, session_.records, context_.deadline);
-        if (context_.config.is_rdma_only()) return context_.request.conf.prev_result.value_or(cni::Result{});
-        return complete(context_.request, context_.config, end, progress.own);
+        commit(record_, lock, call_);
+        if (call_.config->is_rdma_only()) return call_.request->conf.prev_result.value_or(cni::Result{});
+        return complete(call_, end, progress.own);
     }
 
 private:
     cni::Result lease() {
-        const auto* own = std::get_if<ipam::Config>(&context_.config.ipam);
-        if (own == nullptr) return chained_addresses(context_.request, context_.config);
-        PodProbe pods(session_.node);
-        const ipam::Allocation allocation = session_.leases.take(
-            *own, requested_addresses(context_.request), record_, pods,
-            [this] { session_.records.save(record_to_undo()); }, context_.deadline);
+        const auto* own = std::get_if<ipam::Config>(&call_.config->ipam);
+        if (own == nullptr) return chained_addresses(*call_.request, *call_.config);
+        PodProbe pods(call_.node);
+        const ipam::Allocation allocation = call_.leases.take(
+            *own, requested_addresses(*call_.request), record_, pods, [this] { call_.records.save(record_to_undo()); },
+            call_.deadline);
         fresh_leases_ = allocation.fresh;
         reclaimed_from_ = allocation.reclaimed_from;
         return to_result(allocation);
@@ -192,7 +170,7 @@ private:
 
     void apply(std::size_t at, Progress& progress) {
         try {
-            steps_[at]->apply(context_, progress);
+            steps_[at]->apply(call_, progress);
         } catch (const cni::PluginError&) { // an IPAM plugin that refused holds nothing: the record must say so
             update_record();
             save_if_possible();
@@ -208,9 +186,9 @@ private:
         }
         bool must_be_saved = false;
         for (std::size_t later = at + 1; later < steps_.size(); ++later)
-            if (steps_[later]->learn(context_, progress)) must_be_saved = true;
+            if (steps_[later]->learn(call_, progress)) must_be_saved = true;
         if (must_be_saved || std::exchange(progress.has_learned, false)) update_record();
-        if (must_be_saved) session_.records.save(record_);
+        if (must_be_saved) call_.records.save(record_);
     }
 
     /// Writes what the steps have learned into the record.
@@ -221,22 +199,18 @@ private:
     }
 
     /// If this fails, the record still lists the step as if ADD had been killed, and DEL undoes it.
-    void save_if_possible() try { session_.records.save(record_); } catch (const base::Error& error) {
-        session_.node.log.error(error.what());
+    void save_if_possible() try { call_.records.save(record_); } catch (const base::Error& error) {
+        call_.log.error(error.what());
     }
 
     Conclusion conclude(const Progress& progress) {
-        Conclusion end{
-            .interface = {.name = context_.request.ifname().to_string(), .sandbox = context_.request.netns_path},
-            .record = record_};
-        for (const auto& step : steps_) step->conclude(context_, progress, end);
+        Conclusion end{.interface = {.name = call_.request->ifname().to_string(), .sandbox = call_.request->netns_path},
+                       .record = record_};
+        for (const auto& step : steps_) step->conclude(call_, progress, end);
         return end;
     }
 
-    const AddContext& context_;
-    Session& session_;
-    base::FileLock& lock_;
-    std::optional<base::FileLock> claim_;
+    const Call& call_;
     Steps steps_;
     std::vector<state::Step> earlier_steps_; // left by an earlier ADD
     std::vector<state::Step> kept_steps_;    // those of them that stay in the record beside our own
@@ -247,50 +221,50 @@ private:
 };
 
 /// One line in the log for each attachment: the pod, its device, and how long ADD took.
-void log_success(const AttachmentRecord& record, const base::Logger& log, const base::Deadline& deadline) {
+void log_success(const AttachmentRecord& record, const Call& call) {
     std::string made = record.attach;
     if (const std::string device = record.device(); !device.empty()) made += fmt::format(" {}", device);
     if (!record.rdma_device.empty()) made += fmt::format(", RDMA device {}", record.rdma_device);
-    log.info(fmt::format("ADD of {}: {}, after {} ms", describe(record), made,
-                         (kAddTimeout - deadline.remaining()).count()));
+    call.log.info(fmt::format("ADD of {}: {}, after {} ms", describe(record), made,
+                              (kAddTimeout - call.deadline.remaining()).count()));
 }
 
 } // namespace
 
 cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) {
-    const auto deadline = base::Deadline::in(kAddTimeout);
+    Call call(node, base::Deadline::in(kAddTimeout), request, &config);
     state::require_directory(node.state_directory); // before a dead pod's device is taken back
-    Session session(request, node);
-    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) session.leases.allow(own->store.limits.add);
-    if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
-    restore_waiting_names(name_keeper(session));
-    Target target = find_target(request, config, session, deadline);
-    if (target.moving) reclaim_device(to_string(*target.moving), session, deadline);
-    std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
-    Earlier earlier = undo_earlier_add(request, target.pod, session, deadline);
-    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const AddContext context{request, config, session, target.pod, host, deadline};
+    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) call.leases.allow(own->store.limits.add);
+    if (config.device_info_file) require_own_device_info(*config.device_info_file, call.key, call.records);
+    restore_waiting_names(call);
+    require_possible(call);
+    PodSide pod = open_pod_side(request, call.deadline);
+    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, call.deadline);
+    call.pod = &pod;
+    call.host = &host;
+    std::optional<Movable> moving;
+    if (config.is_device()) moving = find_movable(call);
+    if (moving) reclaim_device(to_string(*moving), call);
+    std::optional<base::FileLock> lock = call.records.lock_for_add(call.key, call.deadline);
+    std::optional<AttachmentRecord> earlier = undo_earlier_add(call);
     std::optional<base::FileLock> claim;
     std::optional<LockedParent> parent;
-    if (target.moving)
-        claim = session.records.lock_device(to_string(*target.moving), deadline);
+    if (moving)
+        claim = call.records.lock_device(to_string(*moving), call.deadline);
     else
-        parent = lock_parent(context);
-    Prepared prepared = prepare(context, target.moving, parent ? &parent->link : nullptr);
+        parent = lock_parent(call);
+    Attaching attaching(call, plan(call, moving, parent ? &parent->link : nullptr), std::move(earlier));
     if (parent) claim = std::move(parent->lock);
-    Attaching attaching(context, session, std::move(prepared), std::move(earlier), *lock, std::move(claim));
     base::Rollback rollback(
-        [&](const std::string& what, const char* why) { node.log.error(fmt::format("{}: {}", what, why)); });
-    rollback.on_failure("undo the failed ADD", [&] {
-        undo_failed_add(attaching.record_to_undo(), attaching.fresh_leases(), caller_of(request), node, session.records,
-                        session.leases);
-    });
-    cni::Result result = attaching.run();
+        [&](const std::string& what, const char* why) { call.log.error(fmt::format("{}: {}", what, why)); });
+    rollback.on_failure("undo the failed ADD",
+                        [&] { undo_failed_add(attaching.record_to_undo(), attaching.fresh_leases(), call); });
+    cni::Result result = attaching.run(*lock, std::move(claim));
     rollback.commit();
-    log_success(attaching.record(), node.log, deadline);
+    log_success(attaching.record(), call);
     lock.reset();
-    undo_reclaimed(attaching.reclaimed_from(), node, session.records, session.leases);
-    if (attaching.record().lease_store) pay_owed_addresses_soon(node, session.records, session.leases);
+    undo_reclaimed(attaching.reclaimed_from(), call);
+    if (attaching.record().lease_store) pay_owed_addresses_soon(call);
     return result;
 }
 

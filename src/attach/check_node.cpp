@@ -4,7 +4,7 @@
 #include "detach.hpp"
 #include "port_trouble.hpp"
 
-#include "owners/attachment.hpp"
+#include "owners/call.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -24,11 +24,6 @@ using state::AttachmentRecord;
 
 constexpr std::string_view kAttachIpam = "ipam"; // only leases: another plugin made the interface
 
-/// Shown for a record without state::Wanted, which earlier versions did not write.
-constexpr const char* kEarlierVersion = "an earlier version wrote its record, so these were not compared: the MAC of a "
-                                        "device, GIDs, the RDMA port's state, and "
-                                        "VF settings that the PF does not report";
-
 std::string describe_missing_netns(const AttachmentRecord& record, const ipam::Verdict& pod) {
     if (!pod.held_by.empty())
         return fmt::format("its network namespace is no longer at {}, and is {}", record.netns.path, pod.held_by);
@@ -46,11 +41,11 @@ struct Finding {
 class NodeChecker {
 public:
     explicit NodeChecker(const Node& node)
-        : node_(node), records_(node.records(state::Access::undo)), leases_(node, records_), pods_(node) {}
+        : call_(node, base::Deadline::in(kCheckTimeout), state::Access::undo), pods_(node) {}
 
     std::vector<CheckedAttachment> run() {
         std::vector<CheckedAttachment> checked;
-        const auto listing = records_.list();
+        const auto listing = call_.records.list();
         for (const AttachmentRecord& record : listing.records) {
             bool is_attached = false;
             Finding finding = check(record, is_attached);
@@ -71,7 +66,7 @@ private:
     Finding check(const AttachmentRecord& seen, bool& is_attached) try {
         const auto lock = try_to_lock(seen.key);
         if (!lock) return {Agreement::not_checked, "its ADD or DEL is running"};
-        const auto outcome = records_.load(seen.key);
+        const auto outcome = call_.records.load(seen.key);
         const auto* record = std::get_if<AttachmentRecord>(&outcome);
         if (record == nullptr) return {Agreement::not_checked, "its DEL has just removed it"};
         return compare(*record, is_attached);
@@ -89,20 +84,20 @@ private:
     }
 
     std::string why_unpayable(const AttachmentRecord& record) {
-        const std::string obstacle = leases_.find_obstacle(*record.lease_store);
+        const std::string obstacle = call_.leases.find_obstacle(*record.lease_store);
         if (obstacle.empty()) return {};
         return fmt::format(". It fails as long as {}; name another kubeconfig of the same cluster in {}", obstacle,
                            ipam::kNodeFile);
     }
 
     std::optional<base::FileLock> try_to_lock(const state::AttachmentKey& key) try {
-        return records_.lock(key, base::Deadline::in(std::chrono::milliseconds{0}));
+        return call_.records.lock(key, base::Deadline::in(std::chrono::milliseconds{0}));
     } catch (const base::TimeoutError&) {
         return std::nullopt;
     }
 
     Finding compare(const AttachmentRecord& record, bool& is_attached) {
-        const auto deadline = base::Deadline::in(kCheckTimeout);
+        call_.deadline = base::Deadline::in(kCheckTimeout);
         const ipam::Verdict pod = pods_.probe(pod_of(record));
         if (pod == Liveness::dead)
             return {Agreement::not_checked, "its pod is dead: run `rdmanet gc` to reclaim what it has"};
@@ -119,21 +114,18 @@ private:
             return {Agreement::differs,
                     "its ADD or DEL failed or was killed: delete the pod; if it is gone, run `rdmanet gc`"};
         is_attached = true;
-        if (!record.leases.empty()) compare_leases(record, node_, leases_, deadline);
+        if (!record.leases.empty()) compare_leases(call_, record);
         if (record.attach == kAttachIpam) return {};
         const auto netns = find_netns_again(record.netns.path, record.netns);
         if (!netns) return {Agreement::not_checked, describe_missing_netns(record, pod)};
         Intended wanted = wanted_by(record);
         if (auto result = cni::find_cached_result(record.key.network, record.key.container_id, record.key.ifname))
             wanted.result = *std::move(result);
-        compare_with_kernel(wanted, record, *netns, record.netns.path, deadline);
-        if (!record.wanted) return {Agreement::partly, kEarlierVersion};
+        compare_with_kernel(call_, wanted, record, *netns, record.netns.path);
         return {};
     }
 
-    const Node& node_;
-    state::AttachmentStore records_;
-    leases::Leases leases_;
+    Call call_;
     PodProbe pods_;
     PortTrouble ports_;
 };
@@ -143,7 +135,6 @@ private:
 std::string_view to_string(Agreement agreement) {
     switch (agreement) {
     case Agreement::same: return "same";
-    case Agreement::partly: return "partly checked";
     case Agreement::differs: return "differs";
     case Agreement::not_checked: break;
     }

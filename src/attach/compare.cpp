@@ -7,8 +7,6 @@
 // - a default route that was removed
 #include "compare.hpp"
 
-#include "session.hpp"
-
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
 #include "steps/registry.hpp"
@@ -66,11 +64,8 @@ Intended wanted_by(const state::AttachmentRecord& record) {
     wanted.rdma.on_missing_gid = written.gids ? config::OnMissingGid::refuse : config::OnMissingGid::warn;
     wanted.rdma.on_inactive_port = written.active_port ? config::OnInactivePort::refuse : config::OnInactivePort::warn;
     if (written.most_gids != 0) wanted.rdma.most_gids = written.most_gids;
-    const state::Child* made = record.child();
-    wanted.result.interfaces.push_back({.name = record.key.ifname,
-                                        .mac = made == nullptr || record.wanted ? written.mac : made->mac,
-                                        .mtu = {},
-                                        .sandbox = record.netns.path});
+    wanted.result.interfaces.push_back(
+        {.name = record.key.ifname, .mac = written.mac, .mtu = {}, .sandbox = record.netns.path});
     for (const base::IpPrefix& ip : record.prefixes())
         wanted.result.ips.push_back({.address = ip, .gateway = {}, .interface = 0});
     for (const std::string& route : record.routes)
@@ -79,16 +74,16 @@ Intended wanted_by(const state::AttachmentRecord& record) {
     return wanted;
 }
 
-void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& record, const kernel::Netns& netns,
-                         const std::string& netns_path, const base::Deadline& deadline) try {
+void compare_with_kernel(const Call& call, const Intended& wanted, const state::AttachmentRecord& record,
+                         const kernel::Netns& netns, const std::string& netns_path) try {
     const bool is_rdma_only = wanted.kind == "rdma";
     const Expected expected = is_rdma_only ? Expected{} : expected_from(wanted.result, record);
-    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
-    CheckContext context{wanted, record, netns, netns_path, deadline, inside, expected};
+    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, call.deadline);
+    Comparison compared{call, wanted, record, netns, netns_path, inside, expected};
     const auto name = base::InterfaceName::parse(record.key.ifname);
-    if (has_netdev(record) && name) context.link = kernel::find_link(inside, *name);
-    if (context.link) context.addresses = kernel::list_addresses(inside, context.link->ifindex);
-    check_steps(context);
+    if (has_netdev(record) && name) compared.link = kernel::find_link(inside, *name);
+    if (compared.link) compared.addresses = kernel::list_addresses(inside, compared.link->ifindex);
+    check_steps(compared);
 } catch (const cni::CniError& error) {
     // Code 107 for every failure: reading the node may throw codes of ADD, for example if the PF is gone.
     throw cni::CniError(cni::ErrorCode::check_failed, error.what());
@@ -106,12 +101,12 @@ std::vector<base::IpPrefix> leased_addresses(const state::AttachmentRecord& reco
     return addresses;
 }
 
-void compare_leases(const state::AttachmentRecord& record, const Node& node, leases::Leases& leases,
-                    const base::Deadline& deadline) {
-    PodProbe pods(node);
+void compare_leases(const Call& call, const state::AttachmentRecord& record) {
+    PodProbe pods(call.node);
     std::vector<std::string> faults;
-    leases.with_store(record.lease_store, [&](ipam::Store& store) {
-        faults = ipam::Allocator(store, pods).check(leases::owner_key(record.key), leased_addresses(record), deadline);
+    call.leases.with_store(record.lease_store, [&](ipam::Store& store) {
+        faults =
+            ipam::Allocator(store, pods).check(leases::owner_key(record.key), leased_addresses(record), call.deadline);
     });
     if (!faults.empty()) differs(faults.front(), kDeletePod);
 }

@@ -1,7 +1,7 @@
 // Compares an attachment with the kernel and with its leases, for CHECK and `rdmanet check`.
 #pragma once
 
-#include "steps/check_context.hpp"
+#include "steps/comparison.hpp"
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/bus_address.hpp>
@@ -21,16 +21,15 @@ namespace rdmanet::attach {
 
 [[nodiscard]] Intended wanted_by(const cni::Request& request, const config::Config& config);
 /// For `rdmanet check`, which has no configuration. The result has no default routes, because Multus may have removed
-/// them. A record of an earlier version holds less (AttachmentRecord::wanted).
+/// them.
 [[nodiscard]] Intended wanted_by(const state::AttachmentRecord& record);
 
 /// Throws CniError (code 107) for the first difference. `netns_path` is only for messages.
-void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& record, const kernel::Netns& netns,
-                         const std::string& netns_path, const base::Deadline& deadline);
+void compare_with_kernel(const Call& call, const Intended& wanted, const state::AttachmentRecord& record,
+                         const kernel::Netns& netns, const std::string& netns_path);
 
 /// The same for the leases of the built-in allocator. Addresses that a later plugin removed from the interface must
 /// still be leased.
-void compare_leases(const state::AttachmentRecord& record, const Node& node, leases::Leases& leases,
-                    const base::Deadline& deadline);
+void compare_leases(const Call& call, const state::AttachmentRecord& record);
 
 } // namespace rdmanet::attach

@@ -2,7 +2,7 @@
 
 #include "remaining.hpp"
 
-#include "owners/attachment.hpp"
+#include "owners/call.hpp"
 #include "steps/contain.hpp"
 #include "steps/delegate.hpp"
 #include "steps/registry.hpp"
@@ -54,11 +54,11 @@ bool is_ignorable(const state::Step& step, const base::Error& why, Undoing undoi
     return true;
 }
 
-void revert_step(const state::Step& step, const RevertContext& context, Undoing undoing) {
+void revert_step(const state::Step& step, const Undo& undo, Undoing undoing) {
     try {
-        revert(step, context);
+        revert(step, undo);
     } catch (const base::Error& error) {
-        if (!is_ignorable(step, error, undoing, context.log)) throw;
+        if (!is_ignorable(step, error, undoing, undo.call.log)) throw;
     }
 }
 
@@ -94,21 +94,21 @@ std::size_t contain(state::AttachmentRecord& remaining, const state::AttachmentS
 }
 
 /// Undoes the steps from the last to the first. A step that must wait for a failed one is not tried.
-void undo_steps(state::AttachmentRecord& remaining, const RevertContext& context, Undoing undoing, bool same_boot,
-                StillHeld& held) {
+void undo_steps(state::AttachmentRecord& remaining, const Undo& undo, Undoing undoing, StillHeld& held) {
+    const bool same_boot = undo.record.boot_id == undo.call.node.boot_id;
     std::vector<state::Step> failed;
     for (std::size_t at = remaining.steps.size(); at-- > 0;) {
         const state::Step step = remaining.steps[at];
         if (std::any_of(failed.begin(), failed.end(), [&](const auto& other) { return waits_for(step, other); }))
             continue;
         const bool is_gone = !same_boot && !outlives_boot(step);
-        if (is_gone || attempt(held, describe(step), [&] { revert_step(step, context, undoing); })) {
+        if (is_gone || attempt(held, describe(step), [&] { revert_step(step, undo, undoing); })) {
             drop_undone_step(remaining, at);
             continue;
         }
         if (is_move(step) && std::none_of(failed.begin(), failed.end(), is_move) &&
-            is_provable([&] { return is_still_with_attachment(step, context); }))
-            at += contain(remaining, context.records, held);
+            is_provable([&] { return is_still_with_attachment(step, undo); }))
+            at += contain(remaining, undo.call.records, held);
         failed.push_back(step);
     }
 }
@@ -120,20 +120,16 @@ std::string describe_leases(const state::AttachmentRecord& record) {
     return text;
 }
 
-StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undoing undoing, const Node& node,
-               const state::AttachmentStore& records, leases::Leases& leases, const base::Deadline& deadline,
-               StillHeld held = {}, const std::vector<ipam::Lease>& fresh = {}) {
-    const RevertContext context{.record = record,
-                                .caller = caller,
-                                .records = records,
-                                .log = node.log,
-                                .deadline = deadline,
-                                .is_of_owner = undoing == Undoing::own_add || caller.is_del};
+StillHeld undo_record(const state::AttachmentRecord& record, const Call& call, Undoing undoing, StillHeld held = {},
+                      const std::vector<ipam::Lease>& fresh = {}) {
+    const state::AttachmentStore& records = call.records;
+    leases::Leases& leases = call.leases;
+    const Undo undo{.call = call, .record = record, .is_of_owner = undoing == Undoing::own_add || call.is_del()};
     // A record that the caller could not read holds more than `record`, which was put together from what exists.
     const bool is_read = held.empty();
     state::AttachmentRecord remaining = all_remaining(record);
     remaining.removal_unfinished = record.removal_unfinished || undoing == Undoing::earlier_add;
-    undo_steps(remaining, context, undoing, record.boot_id == node.boot_id, held);
+    undo_steps(remaining, undo, undoing, held);
     bool is_owed = false;        // to a store that can't be asked now
     std::string directory_fault; // that may be why the node's own store refused
     const bool has_no_leases = attempt(held, describe_leases(record), [&] {
@@ -141,15 +137,15 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
         const bool are_its_own = undoing == Undoing::own_add || !leases::has_leases_in_other_role(record.key, records);
         for (const ipam::Lease& lease : are_its_own ? leases::recorded_leases_of(record) : std::vector<ipam::Lease>())
             records.forget_address(lease.space, lease.address.address(), record.key);
-        if (record.lease_store && are_its_own) is_owed = leases.give_back(remaining, fresh, deadline).has_value();
+        if (record.lease_store && are_its_own) is_owed = leases.give_back(remaining, fresh, call.deadline).has_value();
         // The node may have some of a repeated ADD, or of one that was killed early or whose record is lost.
         try {
             if (undoing == Undoing::own_add)
-                leases.withdraw_on_node(record.key, fresh, deadline);
+                leases.withdraw_on_node(record.key, fresh, call.deadline);
             else if (are_its_own)
-                leases.release_on_node(record.key, deadline);
+                leases.release_on_node(record.key, call.deadline);
         } catch (const ipam::StoreError&) {
-            directory_fault = state::find_write_fault(node.state_directory);
+            directory_fault = state::find_write_fault(call.node.state_directory);
             throw;
         }
     });
@@ -165,31 +161,20 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     });
     if (is_recorded && !directory_fault.empty()) // otherwise the error of the journal names the fault
         held.back() += fmt::format(", because {}", directory_fault);
-    restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
+    restore_waiting_names(call);
     return held;
 }
 
 } // namespace
 
-Caller caller_of(const cni::Request& request) {
-    return {.netns_path = request.netns_path,
-            .cni_path = request.path_text,
-            .ipam_type = request.conf.ipam_type.value_or(""),
-            .config = request.stdin_text,
-            .is_del = request.command == cni::Command::del};
+StillHeld detach(const state::AttachmentRecord& record, const Call& call, StillHeld held) {
+    return undo_record(record, call, Undoing::earlier_add, std::move(held));
 }
 
-StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
-                 const state::AttachmentStore& records, leases::Leases& leases, const base::Deadline& deadline,
-                 StillHeld held) {
-    return undo(record, caller, Undoing::earlier_add, node, records, leases, deadline, std::move(held));
-}
-
-void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Caller& caller,
-                     const Node& node, const state::AttachmentStore& records, leases::Leases& leases) {
-    const auto deadline = base::Deadline::in(kUndoTimeout);
-    for (const std::string& what : undo(record, caller, Undoing::own_add, node, records, leases, deadline, {}, fresh))
-        node.log.error(fmt::format("still held after a failed ADD: {}", what));
+void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Call& call) {
+    const Call undoing = call.to_undo(base::Deadline::in(kUndoTimeout));
+    for (const std::string& what : undo_record(record, undoing, Undoing::own_add, {}, fresh))
+        call.log.error(fmt::format("still held after a failed ADD: {}", what));
 }
 
 namespace {
@@ -206,14 +191,15 @@ bool owes_known_addresses(const state::AttachmentRecord& record) {
 
 constexpr const char* kNotTakenBack = "the cluster's lease store did not take them back: the log has the reason";
 
-void pay(const state::AttachmentKey& key, const state::AttachmentStore& records, leases::Leases& leases,
-         const base::Deadline& for_lock, const base::Deadline& deadline) {
+void pay(const state::AttachmentKey& key, const Call& call, const base::Deadline& for_lock,
+         const base::Deadline& deadline) {
+    const state::AttachmentStore& records = call.records;
     const base::FileLock lock = records.lock(key, for_lock);
     const auto outcome = records.load(key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     if (record == nullptr || !record->owes_addresses()) return;
     state::AttachmentRecord remaining = *record;
-    const auto owed = leases.give_back(remaining, {}, deadline);
+    const auto owed = call.leases.give_back(remaining, {}, deadline);
     drop_released(remaining, !owed);
     if (!owed && holds_nothing_else(remaining))
         records.remove(key);
@@ -224,8 +210,8 @@ void pay(const state::AttachmentKey& key, const state::AttachmentStore& records,
 
 } // namespace
 
-void require_given_back(const state::AttachmentKey& key, const state::AttachmentStore& records) {
-    const auto outcome = records.load(key);
+void require_given_back(const state::AttachmentKey& key, const Call& call) {
+    const auto outcome = call.records.load(key);
     const auto* left = std::get_if<state::AttachmentRecord>(&outcome);
     if (left != nullptr && owes_known_addresses(*left)) throw base::Error(kNotTakenBack);
 }
@@ -234,13 +220,12 @@ bool is_only_owing(const state::AttachmentRecord& record) {
     return record.owes_addresses() && holds_nothing_else(record);
 }
 
-StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, const Node& node,
-                             const state::AttachmentStore& records, leases::Leases& leases,
+StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, const Call& call,
                              const base::Deadline& for_locks, const base::Deadline& deadline) {
     StillHeld held;
     std::map<std::string, std::size_t> refused; // how many could not be asked for any more, by kubeconfig
     for (const state::AttachmentRecord& record : owing) {
-        if (record.lease_store->is_released && leases::is_unsettled(record, node.boot_id))
+        if (record.lease_store->is_released && leases::is_unsettled(record, call.node.boot_id))
             continue; // it is too early to look
         const std::string& kubeconfig = record.lease_store->kubeconfig;
         if (const auto known = refused.find(kubeconfig); known != refused.end() || deadline.passed()) {
@@ -248,7 +233,7 @@ StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, 
             continue;
         }
         if (!attempt(held, fmt::format("addresses of {} in the cluster", describe(record)),
-                     [&] { pay(record.key, records, leases, for_locks, deadline); }))
+                     [&] { pay(record.key, call, for_locks, deadline); }))
             refused.emplace(kubeconfig, 0);
     }
     for (const auto& [kubeconfig, count] : refused)
@@ -258,15 +243,14 @@ StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, 
     return held;
 }
 
-void pay_owed_addresses_soon(const Node& node, const state::AttachmentStore& records, leases::Leases& leases) try {
+void pay_owed_addresses_soon(const Call& call) try {
     constexpr std::chrono::seconds kTimeout{2}; // for all of them: the runtime is waiting for a call that is done
     const auto at_once = base::Deadline::in(std::chrono::seconds(0)); // who has the lock may pay itself
-    const auto owing = records.list_about(state::kOwedAddressesTopic);
-    const base::Deadline deadline = leases.until(base::Deadline::in(kTimeout));
-    for (const std::string& what : pay_owed_addresses(owing, node, records, leases, at_once, deadline))
-        node.log.warn(what);
+    const auto owing = call.records.list_about(state::kOwedAddressesTopic);
+    const base::Deadline deadline = call.leases.until(base::Deadline::in(kTimeout));
+    for (const std::string& what : pay_owed_addresses(owing, call, at_once, deadline)) call.log.warn(what);
 } catch (const base::Error& error) {
-    node.log.warn(fmt::format("cannot look for addresses that are owed: {}", error.what()));
+    call.log.warn(fmt::format("cannot look for addresses that are owed: {}", error.what()));
 }
 
 cni::CniError still_held_error(const StillHeld& held, std::string_view fix) {

@@ -1,6 +1,6 @@
 #include "detach.hpp"
 
-#include "owners/attachment.hpp"
+#include "owners/call.hpp"
 #include "owners/known_attachments.hpp"
 #include "owners/liveness.hpp"
 #include "steps/registry.hpp"
@@ -113,11 +113,9 @@ Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verd
 }
 
 /// Undoes everything that can be undone. Afterwards, `attachment` holds only what is left.
-void detach_first(KnownAttachment& attachment, const Node& node, const state::AttachmentStore& records,
-                  leases::Leases& leases, const base::Deadline& deadline) {
-    for (const std::string& held : detach(attachment.record, {}, node, records, leases, deadline))
-        node.log.warn(fmt::format("still held: {}", held));
-    auto left = records.load(attachment.record.key);
+void detach_first(KnownAttachment& attachment, const Call& call) {
+    for (const std::string& held : detach(attachment.record, call)) call.log.warn(fmt::format("still held: {}", held));
+    auto left = call.records.load(attachment.record.key);
     if (auto* record = std::get_if<AttachmentRecord>(&left))
         attachment.record = std::move(*record);
     else
@@ -147,10 +145,10 @@ SharedAddresses shared_addresses_of(const KnownAttachment& attachment, const sta
 }
 
 /// A person drops the record also where the cluster's store can't be asked any more.
-void release_in_cluster(const SharedAddresses& shared, const state::AttachmentKey& key, leases::Leases& leases,
-                        Forgotten& forgotten, const base::Deadline& deadline) try {
+void release_in_cluster(const SharedAddresses& shared, const state::AttachmentKey& key, const Call& call,
+                        Forgotten& forgotten) try {
     if (!shared.store) return;
-    leases.release_in_cluster(key, *shared.store, deadline);
+    call.leases.release_in_cluster(key, *shared.store, call.deadline);
     forgotten.released.insert(forgotten.released.end(), shared.addresses.begin(), shared.addresses.end());
 } catch (const base::Error& error) {
     forgotten.not_undone.push_back(fmt::format(
@@ -162,29 +160,28 @@ void release_in_cluster(const SharedAddresses& shared, const state::AttachmentKe
 
 void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
             const std::function<void(const Forgotten&)>& say) {
-    const auto deadline = base::Deadline::in(kGcTimeout);
-    const state::AttachmentStore records = node.records(state::Access::undo);
-    leases::Leases leases(node, records);
+    const Call call(node, base::Deadline::in(kGcTimeout), state::Access::undo);
+    const state::AttachmentStore& records = call.records;
     // A dry run does not repair a damaged store.
-    const auto all_leases = dry_run == DryRun::yes ? leases.look(deadline).all() : leases.list(deadline);
+    const auto all_leases =
+        dry_run == DryRun::yes ? call.leases.look(call.deadline).all() : call.leases.list(call.deadline);
     KnownAttachment attachment = find_target(target, records, all_leases);
     base::FileLock lock;
-    if (dry_run == DryRun::no) lock = records.lock(attachment.record.key, deadline);
+    if (dry_run == DryRun::no) lock = records.lock(attachment.record.key, call.deadline);
     require_unchanged(attachment, records);
     const ipam::Verdict pod = PodProbe(node).probe(pod_of(attachment.record));
     if (pod == ipam::Liveness::alive) refuse_living(attachment.record, pod);
     const auto own_leases = leases_of(attachment.record, records, all_leases);
     const SharedAddresses shared = shared_addresses_of(attachment, records);
-    if (pod == ipam::Liveness::dead && !attachment.unreadable && dry_run == DryRun::no)
-        detach_first(attachment, node, records, leases, deadline);
-    Forgotten forgotten = describe_forgotten(attachment, pod, own_leases, dry_run, deadline);
+    if (pod == ipam::Liveness::dead && !attachment.unreadable && dry_run == DryRun::no) detach_first(attachment, call);
+    Forgotten forgotten = describe_forgotten(attachment, pod, own_leases, dry_run, call.deadline);
     if (dry_run == DryRun::no)
-        release_in_cluster(shared, attachment.record.key, leases, forgotten, deadline);
+        release_in_cluster(shared, attachment.record.key, call, forgotten);
     else
         forgotten.released.insert(forgotten.released.end(), shared.addresses.begin(), shared.addresses.end());
     say(forgotten);
     if (dry_run == DryRun::yes) return;
-    if (!own_leases.empty()) leases.release_on_node(attachment.record.key, deadline);
+    if (!own_leases.empty()) call.leases.release_on_node(attachment.record.key, call.deadline);
     drop(attachment, records);
 }
 

@@ -2,9 +2,8 @@
 // still wants. Multus sends no GC, so a person or a timer runs `rdmanet gc`.
 #include "detach.hpp"
 #include "recall.hpp"
-#include "session.hpp"
+#include "result.hpp"
 
-#include "owners/attachment.hpp"
 #include "owners/known_attachments.hpp"
 #include "owners/liveness.hpp"
 #include "owners/mark.hpp"
@@ -33,12 +32,11 @@ using ipam::Liveness;
 using state::AttachmentRecord;
 
 /// The leases for a dry run. It does not repair a damaged store and returns none: the records have the same leases.
-std::vector<ipam::Lease> list_leases_unrepaired(leases::Leases& leases, const Node& node,
-                                                const base::Deadline& deadline) {
+std::vector<ipam::Lease> list_leases_unrepaired(const Call& call) {
     try {
-        return leases.look(deadline).all();
+        return call.leases.look(call.deadline).all();
     } catch (const ipam::DamagedStore& damage) {
-        node.log.error(fmt::format("{}; a dry run does not repair it, and uses only the journal", damage.what()));
+        call.log.error(fmt::format("{}; a dry run does not repair it, and uses only the journal", damage.what()));
         return {};
     }
 }
@@ -56,13 +54,11 @@ using Decide = std::function<Decision(const KnownAttachment&)>;
 
 /// Undoes the attachment under its lock. If an ADD held the lock until now, the record is newer, and nothing is done.
 /// A record that could be read only under the lock says more than the lease by which `decide` has judged it.
-void collect(const KnownAttachment& attachment, const Decide& decide, const Caller& caller, const Node& node,
-             const state::AttachmentStore& records, leases::Leases& leases, const base::Deadline& deadline,
-             Collected& collected) {
+void collect(const KnownAttachment& attachment, const Decide& decide, const Call& call, Collected& collected) {
     const AttachmentRecord& seen = attachment.record;
     try {
-        const base::FileLock lock = records.lock(seen.key, deadline);
-        const auto outcome = records.load(seen.key);
+        const base::FileLock lock = call.records.lock(seen.key, call.deadline);
+        const auto outcome = call.records.load(seen.key);
         const auto* now = std::get_if<AttachmentRecord>(&outcome);
         const bool is_readable_now = now != nullptr && attachment.unreadable;
         if (is_readable_now && decide({.record = *now, .unreadable = {}}).action != Action::collect) return;
@@ -70,8 +66,8 @@ void collect(const KnownAttachment& attachment, const Decide& decide, const Call
         if (now != nullptr && now->to_text() != left.to_text()) return;
         // If the record is gone, another process has undone the steps. The device may belong to another pod by now.
         if (std::holds_alternative<state::NoRecord>(outcome)) left.steps.clear();
-        const StillHeld held = detach(left, caller, node, records, leases, deadline);
-        if (left.lease_store) require_given_back(left.key, records);
+        const StillHeld held = detach(left, call);
+        if (left.lease_store) require_given_back(left.key, call);
         if (held.empty()) collected.removed.push_back(describe(seen));
         for (const std::string& what : held) collected.failed.push_back(fmt::format("{}: {}", describe(seen), what));
     } catch (const base::Error& error) {
@@ -84,16 +80,15 @@ bool has_record(const state::AttachmentStore& records, const state::AttachmentKe
 }
 
 /// Removes an IPoIB child that the kernel returned to the host. If it has a record, collect() has dealt with it.
-void collect_returned(const MarkedChild& child, DryRun dry_run, const state::AttachmentStore& records,
-                      const base::Deadline& deadline, Collected& collected) {
+void collect_returned(const MarkedChild& child, DryRun dry_run, const Call& call, Collected& collected) {
     const std::string what =
         fmt::format("{}, returned to the host as {}", describe(child.record), base::quoted(child.link.name));
     try {
-        if (has_record(records, child.record.key)) return;
+        if (has_record(call.records, child.record.key)) return;
         if (dry_run == DryRun::no) {
-            const base::FileLock lock = records.lock(child.record.key, deadline);
-            if (has_record(records, child.record.key)) return;
-            kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+            const base::FileLock lock = call.records.lock(child.record.key, call.deadline);
+            if (has_record(call.records, child.record.key)) return;
+            kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, call.deadline);
             kernel::remove_link(route, child.link.ifindex);
         }
         collected.removed.push_back(what);
@@ -107,15 +102,13 @@ Decision by_liveness(ipam::Verdict pod) {
     return {.action = action, .pod = std::move(pod)};
 }
 
-void pay(const std::vector<AttachmentRecord>& owing, DryRun dry_run, const Node& node,
-         const state::AttachmentStore& records, leases::Leases& leases, const base::Deadline& deadline,
-         Collected& collected) {
+void pay(const std::vector<AttachmentRecord>& owing, DryRun dry_run, const Call& call, Collected& collected) {
     if (dry_run == DryRun::yes) {
         for (const AttachmentRecord& record : owing)
             collected.removed.push_back(fmt::format("addresses of {} in the cluster", describe(record)));
         return;
     }
-    for (std::string& what : pay_owed_addresses(owing, node, records, leases, deadline, deadline))
+    for (std::string& what : pay_owed_addresses(owing, call, call.deadline, call.deadline))
         collected.failed.push_back(std::move(what));
 }
 
@@ -131,13 +124,12 @@ struct Lost {
 };
 
 /// `network`: of a runtime's GC, which no server of another network may hold up; empty: all.
-Outcome collect_all(const Node& node, const state::AttachmentStore& records, leases::Leases& leases, DryRun dry_run,
-                    const Decide& decide, const Lost& lost, const base::Deadline& deadline, const Caller& caller = {},
+Outcome collect_all(const Call& call, DryRun dry_run, const Decide& decide, const Lost& lost,
                     const std::string& network = {}) {
-    const auto found = dry_run == DryRun::yes ? list_leases_unrepaired(leases, node, deadline) : leases.list(deadline);
+    const auto found = dry_run == DryRun::yes ? list_leases_unrepaired(call) : call.leases.list(call.deadline);
     Outcome outcome;
     std::vector<AttachmentRecord> owing; // to the cluster: they pay, whatever their pods do
-    for (KnownAttachment& attachment : list_known_attachments(records, found)) {
+    for (KnownAttachment& attachment : list_known_attachments(call.records, found)) {
         if (attachment.record.owes_addresses() && (network.empty() || attachment.record.key.network == network))
             owing.push_back(attachment.record);
         if (is_only_owing(attachment.record)) continue;
@@ -158,20 +150,21 @@ Outcome collect_all(const Node& node, const state::AttachmentStore& records, lea
         if (dry_run == DryRun::yes)
             outcome.collected.removed.push_back(describe(attachment.record));
         else
-            collect(attachment, decide, caller, node, records, leases, deadline, outcome.collected);
+            collect(attachment, decide, call, outcome.collected);
     }
     if (dry_run == DryRun::no && network.empty())
-        for (std::string& what : leases.confirm_blocks(deadline)) outcome.collected.failed.push_back(std::move(what));
-    pay(owing, dry_run, node, records, leases, deadline, outcome.collected);
+        for (std::string& what : call.leases.confirm_blocks(call.deadline))
+            outcome.collected.failed.push_back(std::move(what));
+    pay(owing, dry_run, call, outcome.collected);
     try {
-        if (dry_run == DryRun::no) forget_void_recalls(node, records, deadline);
+        if (dry_run == DryRun::no) forget_void_recalls(call);
     } catch (const base::Error& error) {
         outcome.collected.failed.push_back(fmt::format("recalls of ADDs: {}", error.what()));
     }
     try {
-        for (const MarkedChild& child : list_returned_children(node, deadline))
+        for (const MarkedChild& child : list_returned_children(call.node, call.deadline))
             if (decide({.record = child.record, .unreadable = {}}).action == Action::collect)
-                collect_returned(child, dry_run, records, deadline, outcome.collected);
+                collect_returned(child, dry_run, call, outcome.collected);
     } catch (const base::Error& error) {
         outcome.collected.failed.push_back(fmt::format("IPoIB children on the host: {}", error.what()));
     }
@@ -180,9 +173,10 @@ Outcome collect_all(const Node& node, const state::AttachmentStore& records, lea
 
 /// Of an unreadable record of this network. It does not include the interface: it went with its pod, and another pod's
 /// interface must not be guessed.
-Lost lost_by_configuration(const cni::Request& request, leases::Leases& leases) {
+Lost lost_by_configuration(const Call& call) {
+    const cni::Request& request = *call.request;
     if (!request.conf.ipam_type) return {};
-    if (*request.conf.ipam_type == config::kPluginName) return {.lease_store = remembered_place_of(request, leases)};
+    if (*request.conf.ipam_type == config::kPluginName) return {.lease_store = remembered_place_of(call)};
     return {.steps = {delegate_step(request, *request.conf.ipam_type)}};
 }
 
@@ -221,95 +215,88 @@ Decide by_list_and_liveness(const cni::Request& request, PodProbe& pods) {
 }
 
 /// Of the network's store. A server that does not answer gets its addresses back later.
-void give_back_earlier_boot(const state::LeaseStore& where, leases::Leases& leases, const Node& node) try {
-    leases.give_back_earlier_pools(where);
+void give_back_earlier_boot(const state::LeaseStore& where, const Call& call) try {
+    call.leases.give_back_earlier_pools(where);
 } catch (const base::Error& error) {
-    node.log.warn(error.what());
+    call.log.warn(error.what());
 }
 
-void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
-    PodProbe pods(node);
-    const state::AttachmentStore records = node.records(state::Access::undo);
-    leases::Leases leases(node, records);
-    const Lost lost = lost_by_configuration(request, leases);
-    if (lost.lease_store) leases.also_use(lost.lease_store->kubeconfig);
-    const Collected collected = collect_all(node, records, leases, DryRun::no, by_list_and_liveness(request, pods),
-                                            lost, deadline, caller_of(request), request.conf.name)
-                                    .collected;
-    for (const std::string& what : collected.removed) node.log.info(fmt::format("GC removed {}", what));
+void collect_for_runtime(const Call& call) {
+    PodProbe pods(call.node);
+    const cni::Request& request = *call.request;
+    const Lost lost = lost_by_configuration(call);
+    if (lost.lease_store) call.leases.also_use(lost.lease_store->kubeconfig);
+    const Collected collected =
+        collect_all(call, DryRun::no, by_list_and_liveness(request, pods), lost, request.conf.name).collected;
+    for (const std::string& what : collected.removed) call.log.info(fmt::format("GC removed {}", what));
     for (const Kept& kept : collected.kept)
         if (kept.pod == Liveness::unknown)
-            node.log.warn(fmt::format("GC kept {}, because {}", kept.what, kept.pod.reason));
-    if (lost.lease_store) give_back_earlier_boot(*lost.lease_store, leases, node);
-    restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
+            call.log.warn(fmt::format("GC kept {}, because {}", kept.what, kept.pod.reason));
+    if (lost.lease_store) give_back_earlier_boot(*lost.lease_store, call);
+    restore_waiting_names(call);
     if (!collected.failed.empty())
         throw still_held_error(collected.failed, "Correct that, then run `rdmanet gc` on the node");
 }
 
 /// A search that fails is only a warning.
 template <class Describe>
-void notice(std::string_view what, Collected& collected, const Node& node, const Describe& describe) try {
+void notice(std::string_view what, Collected& collected, const Call& call, const Describe& describe) try {
     for (std::string& text : describe()) collected.noticed.push_back(std::move(text));
 } catch (const base::Error& error) {
-    node.log.warn(fmt::format("cannot look for {}: {}", what, error.what()));
+    call.log.warn(fmt::format("cannot look for {}: {}", what, error.what()));
 }
 
 /// ADDs give back what the store that they use had before: a range may have moved to another one, or have no pod now.
-void give_back_earlier_boot(const ipam::NodeFile& file, leases::Leases& leases, Outcome& outcome, const Node& node,
-                            const base::Deadline& deadline) {
-    notice("blocks of addresses of an earlier boot", outcome.collected, node, [&] {
-        leases.give_back_earlier_blocks(file.kubeconfig, file.node_name, deadline);
+void give_back_earlier_boot(const ipam::NodeFile& file, Outcome& outcome, const Call& call) {
+    notice("blocks of addresses of an earlier boot", outcome.collected, call, [&] {
+        call.leases.give_back_earlier_blocks(file.kubeconfig, file.node_name, call.deadline);
         return std::vector<std::string>();
     });
-    notice("addresses in pools of an earlier boot", outcome.collected, node, [&] {
-        leases.give_back_earlier_pools(file.kubeconfig, file.node_name);
+    notice("addresses in pools of an earlier boot", outcome.collected, call, [&] {
+        call.leases.give_back_earlier_pools(file.kubeconfig, file.node_name);
         return std::vector<std::string>();
     });
 }
 
 /// A node's file that is wrong says nothing.
-ipam::NodeFile cluster_of_node(leases::Leases& leases, const Node& node) try {
+ipam::NodeFile cluster_of_node(const Call& call) try {
     ipam::NodeFile file = ipam::read_node_file();
-    leases.also_use(file.kubeconfig);
+    call.leases.also_use(file.kubeconfig);
     return file;
 } catch (const base::Error& error) {
-    node.log.warn(error.what());
+    call.log.warn(error.what());
     return {};
 }
 
 } // namespace
 
 void collect_garbage(const cni::Request& request, const Node& node) {
-    const auto deadline = base::Deadline::in(kGcTimeout);
+    const Call call(node, base::Deadline::in(kGcTimeout), request, nullptr, state::Access::undo);
     std::string delegate_failure;
     if (request.conf.ipam_type && *request.conf.ipam_type != config::kPluginName) {
         try {
-            cni::delegate_gc(cni::delegate_call(request, *request.conf.ipam_type), deadline);
+            cni::delegate_gc(cni::delegate_call(request, *request.conf.ipam_type), call.deadline);
         } catch (const base::Error& error) {
             delegate_failure = error.what(); // our own GC still runs
         }
     }
-    collect_for_runtime(request, node, deadline);
+    collect_for_runtime(call);
     if (!delegate_failure.empty()) throw cni::CniError(cni::ErrorCode::delegate, delegate_failure);
 }
 
 void ipam_only::collect_garbage(const cni::Request& request, const Node& node) {
-    collect_for_runtime(request, node, base::Deadline::in(kGcTimeout));
+    collect_for_runtime(Call(node, base::Deadline::in(kGcTimeout), request, nullptr, state::Access::undo));
 }
 
 Collected collect_dead(const Node& node, DryRun dry_run) {
-    const auto deadline = base::Deadline::in(kGcTimeout);
-    const state::AttachmentStore records = node.records(state::Access::undo);
+    const Call call(node, base::Deadline::in(kGcTimeout), state::Access::undo);
     PodProbe pods(node);
-    leases::Leases leases(node, records);
-    const ipam::NodeFile file = cluster_of_node(leases, node);
+    const ipam::NodeFile file = cluster_of_node(call);
     Outcome outcome = collect_all(
-        node, records, leases, dry_run,
-        [&](const KnownAttachment& attachment) { return by_liveness(pods.probe(pod_of(attachment.record))); }, {},
-        deadline);
+        call, dry_run,
+        [&](const KnownAttachment& attachment) { return by_liveness(pods.probe(pod_of(attachment.record))); }, {});
     for (const state::Unreadable& one : outcome.kept) outcome.collected.failed.push_back(describe(one));
-    if (dry_run == DryRun::no && !file.kubeconfig.empty())
-        give_back_earlier_boot(file, leases, outcome, node, deadline);
+    if (dry_run == DryRun::no && !file.kubeconfig.empty()) give_back_earlier_boot(file, outcome, call);
     std::erase_if(outcome.collected.kept, [&](const Kept& kept) {
         const bool is_stuck = kept.removal_unfinished && !kept.pod.held_by.empty();
         if (is_stuck)
@@ -317,13 +304,12 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
                 fmt::format("{}: its network namespace is {}", kept.what, kept.pod.held_by));
         return is_stuck;
     });
-    const NameKeeper names{.records = records, .boot_id = node.boot_id, .log = node.log};
-    if (dry_run == DryRun::no) restore_waiting_names(names);
-    notice("devices in unreachable network namespaces", outcome.collected, node,
-           [&] { return describe_unreachable_devices(deadline); });
-    notice("VFs with settings and no pod", outcome.collected, node,
-           [&] { return describe_orphan_vfs(records, deadline); });
-    notice("RDMA devices without their names", outcome.collected, node, [&] { return describe_waiting_names(names); });
+    if (dry_run == DryRun::no) restore_waiting_names(call);
+    notice("devices in unreachable network namespaces", outcome.collected, call,
+           [&] { return describe_unreachable_devices(call.deadline); });
+    notice("VFs with settings and no pod", outcome.collected, call,
+           [&] { return describe_orphan_vfs(call.records, call.deadline); });
+    notice("RDMA devices without their names", outcome.collected, call, [&] { return describe_waiting_names(call); });
     return outcome.collected;
 }
 

@@ -2,12 +2,12 @@
 #include "detach.hpp"
 #include "recall.hpp"
 #include "reclaim.hpp"
-#include "session.hpp"
+#include "result.hpp"
 
 #include "lookup/pod_side.hpp"
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
-#include "steps/check_context.hpp"
+#include "steps/comparison.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/format.hpp>
@@ -54,63 +54,58 @@ ipam::Config configuration(const cni::Request& request, const Node& node) {
 
 cni::Result add(const cni::Request& request, const Node& node) {
     require_addresses_only(request);
-    const auto deadline = base::Deadline::in(kAddTimeout);
     const ipam::Config config = configuration(request, node);
     state::require_directory(node.state_directory);
-    Session session(request, node);
-    session.leases.allow(config.store.limits.add);
-    require_storable(session.key, request.names);
-    state::AttachmentRecord record = begin_record(request, node, identify(request.netns_path, open_pod_netns(request)));
+    const Call call(node, base::Deadline::in(kAddTimeout), request, nullptr);
+    call.leases.allow(config.store.limits.add);
+    require_storable(call.key, request.names);
+    state::AttachmentRecord record = begin_record(call, identify(request.netns_path, open_pod_netns(request)));
     record.attach = kAttachIpam;
-    std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
+    std::optional<base::FileLock> lock = call.records.lock_for_add(call.key, call.deadline);
     // A repeated ADD gets the leases of the first one. If it fails, they must stay. The same is true if rdmanet made
     // the interface itself before the configuration was edited.
     const auto is_absent = [&](const state::AttachmentKey& key) {
-        return std::holds_alternative<state::NoRecord>(session.records.load(key));
+        return std::holds_alternative<state::NoRecord>(call.records.load(key));
     };
-    if (const auto outcome = session.records.load(session.key);
+    if (const auto outcome = call.records.load(call.key);
         const auto* earlier = std::get_if<state::AttachmentRecord>(&outcome))
         record.lease_store = earlier->lease_store;
-    const bool is_first = is_absent(session.key) && is_absent(session.key.with_role(""));
+    const bool is_first = is_absent(call.key) && is_absent(call.key.with_role(""));
     ipam::Allocation allocation;
     base::Rollback rollback(
         [&](const std::string& what, const char* why) { node.log.error(fmt::format("{}: {}", what, why)); });
-    if (is_first)
-        rollback.on_failure("undo the failed ADD", [&] {
-            undo_failed_add(record, allocation.fresh, {}, node, session.records, session.leases);
-        });
+    if (is_first) rollback.on_failure("undo the failed ADD", [&] { undo_failed_add(record, allocation.fresh, call); });
     PodProbe pods(node);
-    allocation = session.leases.take(
-        config, requested_addresses(request), record, pods, [&] { session.records.save(record); }, deadline);
+    allocation = call.leases.take(
+        config, requested_addresses(request), record, pods, [&] { call.records.save(record); }, call.deadline);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());
-    if (is_first) session.records.save(record);
-    session.leases.note_addresses(record, pods, deadline);
-    commit(record, *lock, node, session.records, deadline);
+    if (is_first) call.records.save(record);
+    call.leases.note_addresses(record, pods, call.deadline);
+    commit(record, *lock, call);
     rollback.commit();
     lock.reset();
-    undo_reclaimed(allocation.reclaimed_from, node, session.records, session.leases);
-    if (record.lease_store) pay_owed_addresses_soon(node, session.records, session.leases);
+    undo_reclaimed(allocation.reclaimed_from, call);
+    if (record.lease_store) pay_owed_addresses_soon(call);
     return to_result(allocation);
 }
 
 void check(const cni::Request& request, const Node& node) {
-    const auto deadline = base::Deadline::in(kCheckTimeout);
-    Session session(request, node);
-    const auto outcome = session.records.load(session.key);
+    const Call call(node, base::Deadline::in(kCheckTimeout), request, nullptr);
+    const auto outcome = call.records.load(call.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     const auto where = record == nullptr ? std::nullopt : record->lease_store;
     std::vector<ipam::Lease> leases;
-    session.leases.with_store(
-        where, [&](ipam::Store& store) { leases = store.find(leases::owner_key(session.key), deadline); });
+    call.leases.with_store(
+        where, [&](ipam::Store& store) { leases = store.find(leases::owner_key(call.key), call.deadline); });
     const bool has_static_only = record != nullptr && record->leases.empty() && where && leases::is_in_pools(*where);
     if (leases.empty() && !has_static_only)
-        differs(fmt::format("no address is leased to {}, expected the one of ADD", session.key), kDeletePod);
+        differs(fmt::format("no address is leased to {}, expected the one of ADD", call.key), kDeletePod);
     if (!request.conf.prev_result) return;
     const std::vector<cni::IpConfig>& ips = request.conf.prev_result->ips;
     for (const ipam::Lease& lease : leases)
         if (std::none_of(ips.begin(), ips.end(), [&](const cni::IpConfig& ip) { return ip.address == lease.address; }))
             differs(fmt::format("address {} is leased to the attachment ({}), but prevResult does not have it",
-                                lease.address, session.key),
+                                lease.address, call.key),
                     kPassResult);
 }
 

@@ -1,5 +1,4 @@
-#include "prepare.hpp"
-#include "session.hpp"
+#include "plan.hpp"
 
 #include "lookup/request.hpp"
 #include "owners/claims.hpp"
@@ -40,11 +39,10 @@ std::string describe_lease_in_blocks(const RangeUsage& now, const std::string& t
 }
 
 void describe_leases_in(ipam::Allocator& allocator, Preview& preview, const ipam::Config& own,
-                        const std::vector<ipam::RequestedAddress>& requested, const Node& node,
-                        const base::Deadline& deadline) {
-    for (const std::string& warning : allocator.foresee(own, requested, deadline)) node.log.warn(warning);
+                        const std::vector<ipam::RequestedAddress>& requested, const Call& call) {
+    for (const std::string& warning : allocator.foresee(own, requested, call.deadline)) call.log.warn(warning);
     for (const ipam::ConfiguredRange& configured : own.ranges) {
-        const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, deadline)};
+        const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, call.deadline)};
         const std::string target = lease_target(now.range, requested);
         preview.actions.push_back(own.store.kind == ipam::StoreKind::blocks ? describe_lease_in_blocks(now, target)
                                                                             : describe_lease(now, target));
@@ -57,29 +55,28 @@ void describe_leases_in(ipam::Allocator& allocator, Preview& preview, const ipam
                 : fmt::format("lease {}, which the configuration names", each.address));
 }
 
-void describe_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,
-                     const base::Deadline& deadline) {
-    const auto* configured = std::get_if<ipam::Config>(&config.ipam);
+void describe_leases(Preview& preview, const Call& call) {
+    const auto* configured = std::get_if<ipam::Config>(&call.config->ipam);
     if (configured == nullptr) return;
-    PodProbe pods(session.node);
-    leases::Leases& leases = session.leases;
-    const ipam::Config own = leases.settle(*configured, pods, deadline);
-    const auto requested = requested_addresses(request);
+    PodProbe pods(call.node);
+    leases::Leases& leases = call.leases;
+    const ipam::Config own = leases.settle(*configured, pods, call.deadline);
+    const auto requested = requested_addresses(*call.request);
     preview.actions.push_back(leases::describe_place(own.store));
-    for (const std::string& warning : leases.find_ignored_ranges(own.store, deadline)) session.node.log.warn(warning);
+    for (const std::string& warning : leases.find_ignored_ranges(own.store, call.deadline)) call.log.warn(warning);
     leases.with_store(leases::place_of(own), [&](ipam::Store& store) {
         ipam::Allocator allocator(store, pods);
-        describe_leases_in(allocator, preview, own, requested, session.node, deadline);
+        describe_leases_in(allocator, preview, own, requested, call);
     });
 }
 
 /// Only `rdmanet plan` warns: ADD cannot know whether the runtime has that capability.
-void warn_of_missing_capability(const AddContext& context, const Findings& found) {
-    if (!found.device || context.config.device_info_file) return;
-    const auto capabilities = context.request.conf.document.root().find("capabilities");
+void warn_of_missing_capability(const Call& call, const Findings& found) {
+    if (!found.device || call.config->device_info_file) return;
+    const auto capabilities = call.request->conf.document.root().find("capabilities");
     const auto declared = capabilities ? capabilities->find("CNIDeviceInfoFile") : std::nullopt;
     if (declared && declared->is_boolean() && declared->boolean()) return;
-    context.log().warn(
+    call.log.warn(
         "capabilities: \"CNIDeviceInfoFile\" is missing, so the pod's network status will not name the device: add "
         "\"capabilities\": {\"CNIDeviceInfoFile\": true}");
 }
@@ -91,26 +88,29 @@ base::Uint128 RangeUsage::free_count() const {
 }
 
 Preview preview_add(const cni::Request& request, const config::Config& config, const Node& node) {
-    const auto deadline = base::Deadline::in(kAddTimeout);
+    Call call(node, base::Deadline::in(kAddTimeout), request, &config, state::Access::look);
     state::require_directory(node.state_directory);
-    Session session(request, node, state::Access::look);
+    require_possible(call);
+    PodSide pod = open_pod_side(request, call.deadline);
+    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, call.deadline);
+    call.pod = &pod;
+    call.host = &host;
+    std::optional<Movable> moving;
+    if (config.is_device()) moving = find_movable(call);
     Preview preview;
-    Target target = find_target(request, config, session, deadline);
-    if (target.moving)
-        for (const state::AttachmentRecord& stale : list_stale_owners(to_string(*target.moving), session)) {
+    if (moving)
+        for (const state::AttachmentRecord& stale : list_stale_owners(to_string(*moving), call)) {
             preview.taken_back.push_back(describe(stale));
-            session.disregarded.push_back(stale.key);
+            call.disregarded.push_back(stale.key);
         }
-    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const AddContext context{request, config, session, target.pod, host, deadline};
-    Prepared prepared = prepare(context, target.moving);
-    warn_of_missing_capability(context, prepared.found);
-    describe_leases(preview, request, config, session, deadline);
+    Plan planned = plan(call, moving);
+    warn_of_missing_capability(call, planned.found);
+    describe_leases(preview, call);
     Description description;
-    for (const auto& step : prepared.steps) step->describe(context, description);
+    for (const auto& step : planned.steps) step->describe(call, description);
     for (const auto* texts : {&description.add, &description.end})
         preview.actions.insert(preview.actions.end(), texts->begin(), texts->end());
-    preview.record = std::move(prepared.record);
+    preview.record = std::move(planned.record);
     return preview;
 }
 

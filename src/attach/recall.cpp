@@ -21,29 +21,31 @@ std::string name_of(const base::ProcessIdentity& process, const Node& node) {
 /// too_late: no ADD is running, or it has committed and releases the lock in a moment.
 enum class Recall : std::uint8_t { done, too_late, impossible };
 
-Recall recall_add(const state::AttachmentKey& key, const Node& node, const state::AttachmentStore& records) try {
+Recall recall_add(const Call& call) try {
+    const state::AttachmentKey& key = call.key;
+    const state::AttachmentStore& records = call.records;
     const base::FileLock commit_lock = records.lock_commit(key, base::Deadline::in(kShort));
     const auto pid = records.find_add(key);
     if (!pid) return Recall::too_late;
     const auto process = *pid == 0 ? std::nullopt : base::identify_process(std::to_string(*pid));
     if (!process) return Recall::impossible;
     if (records.find_add(key) != pid) return Recall::too_late; // another process may have the number by now
-    records.save_recall(key, name_of(*process, node));
+    records.save_recall(key, name_of(*process, call.node));
     return Recall::done;
 } catch (const base::Error& error) { // DEL's own error says that it could not get the lock
-    node.log.error(fmt::format("the running ADD could not be told to undo itself: {}", error.what()));
+    call.log.error(fmt::format("the running ADD could not be told to undo itself: {}", error.what()));
     return Recall::impossible;
 }
 
 } // namespace
 
-void commit(state::AttachmentRecord& record, base::FileLock& lock, const Node& node,
-            const state::AttachmentStore& records, const base::Deadline& deadline) {
-    const base::FileLock commit_lock = records.lock_commit(record.key, deadline.at_most(kShort));
+void commit(state::AttachmentRecord& record, base::FileLock& lock, const Call& call) {
+    const state::AttachmentStore& records = call.records;
+    const base::FileLock commit_lock = records.lock_commit(record.key, call.deadline.at_most(kShort));
     if (const auto recalled = records.find_recall(record.key)) {
         records.remove_recall(record.key);
         const auto self = base::identify_process("self");
-        if (!self || *recalled == name_of(*self, node))
+        if (!self || *recalled == name_of(*self, call.node))
             throw cni::CniError(
                 cni::ErrorCode::try_again_later,
                 fmt::format("a DEL of the attachment ({}) came before this ADD ended, so the ADD was undone",
@@ -54,26 +56,26 @@ void commit(state::AttachmentRecord& record, base::FileLock& lock, const Node& n
     records.show_committed(record.key, lock);
 }
 
-base::FileLock lock_or_recall(const state::AttachmentKey& key, const Node& node, const state::AttachmentStore& records,
-                              std::chrono::milliseconds patience, const base::Deadline& deadline) {
+base::FileLock lock_or_recall(const Call& call, std::chrono::milliseconds patience) {
     try {
-        return records.lock(key, deadline.at_most(patience));
+        return call.records.lock(call.key, call.deadline.at_most(patience));
     } catch (base::TimeoutError& error) {
-        switch (recall_add(key, node, records)) {
+        switch (recall_add(call)) {
         case Recall::done: error.add_context("the running ADD was told to undo itself"); throw;
         case Recall::impossible: throw;
         case Recall::too_late: break;
         }
     }
-    return records.lock(key, deadline);
+    return call.records.lock(call.key, call.deadline);
 }
 
-void forget_void_recalls(const Node& node, const state::AttachmentStore& records, const base::Deadline& deadline) {
+void forget_void_recalls(const Call& call) {
+    const state::AttachmentStore& records = call.records;
     for (const state::AttachmentKey& key : records.list_recalled()) {
-        const base::FileLock commit_lock = records.lock_commit(key, deadline.at_most(kShort));
+        const base::FileLock commit_lock = records.lock_commit(key, call.deadline.at_most(kShort));
         const auto pid = records.find_add(key);
         const auto process = pid && *pid != 0 ? base::identify_process(std::to_string(*pid)) : std::nullopt;
-        const bool may_be_meant = pid && (!process || records.find_recall(key) == name_of(*process, node));
+        const bool may_be_meant = pid && (!process || records.find_recall(key) == name_of(*process, call.node));
         if (!may_be_meant) records.remove_recall(key);
     }
 }

@@ -5,27 +5,23 @@
 // wins.
 #pragma once
 
-#include <rdmanet/attach/node.hpp>
-#include <rdmanet/base/deadline.hpp>
+#include "owners/call.hpp"
+
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/state/attachment_record.hpp>
-#include <rdmanet/state/attachment_store.hpp>
 
 namespace rdmanet::attach {
 
 /// Ends an ADD: from now on its record says that it succeeded. Throws CniError (try again later) if a DEL has
 /// recalled it. A recall that names another process is ignored, because container IDs are used again. `lock` is the
 /// attachment's lock from lock_for_add().
-void commit(state::AttachmentRecord& record, base::FileLock& lock, const Node& node,
-            const state::AttachmentStore& records, const base::Deadline& deadline);
+void commit(state::AttachmentRecord& record, base::FileLock& lock, const Call& call);
 
 /// Takes the attachment's lock for DEL. If an ADD does not commit within `patience`, recalls it and throws
 /// TimeoutError.
-[[nodiscard]] base::FileLock lock_or_recall(const state::AttachmentKey& key, const Node& node,
-                                            const state::AttachmentStore& records, std::chrono::milliseconds patience,
-                                            const base::Deadline& deadline);
+[[nodiscard]] base::FileLock lock_or_recall(const Call& call, std::chrono::milliseconds patience);
 
 /// Removes recalls of ADDs that have ended.
-void forget_void_recalls(const Node& node, const state::AttachmentStore& records, const base::Deadline& deadline);
+void forget_void_recalls(const Call& call);
 
 } // namespace rdmanet::attach

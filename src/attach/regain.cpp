@@ -1,6 +1,6 @@
 #include <rdmanet/attach/regain.hpp>
 
-#include "owners/attachment.hpp"
+#include "owners/call.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -20,11 +20,11 @@ using state::AttachmentRecord;
 class Regaining {
 public:
     Regaining(const Node& node, const std::function<bool(const ipam::Lease&)>& is_meant)
-        : node_(node), is_meant_(is_meant), records_(node.records()), leases_(node, records_), pods_(node) {}
+        : call_(node, base::Deadline::in(leases::Leases::kRegainTimeout)), is_meant_(is_meant), pods_(node) {}
 
     std::vector<RegainedLease> run() && {
-        std::vector<AttachmentRecord> records = records_.list().records;
-        sort_youngest_first(records, node_.boot_id); // of two that name one address, the younger one has it
+        std::vector<AttachmentRecord> records = call_.records.list().records;
+        sort_youngest_first(records, call_.node.boot_id); // of two that name one address, the younger one has it
         for (const AttachmentRecord& record : records) {
             try {
                 regain(record.key);
@@ -42,8 +42,8 @@ private:
 
     void regain(const state::AttachmentKey& key) {
         const auto deadline = base::Deadline::in(leases::Leases::kRegainTimeout);
-        const auto lock = records_.lock(key, base::Deadline::in(std::chrono::milliseconds(0)));
-        const auto outcome = records_.load(key);
+        const auto lock = call_.records.lock(key, base::Deadline::in(std::chrono::milliseconds(0)));
+        const auto outcome = call_.records.load(key);
         const auto* seen = std::get_if<AttachmentRecord>(&outcome);
         if (seen == nullptr || seen->phase != state::Phase::attached || seen->removal_unfinished) return;
         AttachmentRecord record = *seen;
@@ -53,7 +53,7 @@ private:
         const ipam::Verdict pod = pods_.probe(pod_of(record));
         if (pod == ipam::Liveness::dead) return;
         if (pod != ipam::Liveness::alive) return refuse_unknown(record, pod, deadline);
-        for (ipam::Regained& each : leases_.regain(record, leases, deadline)) {
+        for (ipam::Regained& each : call_.leases.regain(record, leases, deadline)) {
             if (each.made.empty() && each.refused.empty()) continue;
             all_.push_back({.what = fmt::format("{} of {}", each.lease.address, state::describe(record)),
                             .made = std::move(each.made),
@@ -63,17 +63,15 @@ private:
 
     /// Who may be dead gets nothing, and a lease that is there needs no word.
     void refuse_unknown(const AttachmentRecord& record, const ipam::Verdict& pod, const base::Deadline& deadline) {
-        const std::vector<ipam::Lease> present = leases_.find(record.key, record.lease_store, deadline);
+        const std::vector<ipam::Lease> present = call_.leases.find(record.key, record.lease_store, deadline);
         for (const ipam::Lease& lease : leases::recorded_leases_of(record))
             if (std::none_of(present.begin(), present.end(),
                              [&](const ipam::Lease& one) { return one.address == lease.address; }))
                 return refuse(record, fmt::format("it is unknown whether its pod lives: {}", pod.reason));
     }
 
-    const Node& node_;
+    const Call call_;
     const std::function<bool(const ipam::Lease&)>& is_meant_;
-    state::AttachmentStore records_;
-    leases::Leases leases_;
     PodProbe pods_;
     std::vector<RegainedLease> all_;
 };

@@ -1,7 +1,5 @@
 // STATUS: whether ADD would work now. It changes nothing that ADD uses, and reads little because CRI-O asks every half
 // second.
-#include "session.hpp"
-
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
 #include "owners/liveness.hpp"
@@ -27,18 +25,14 @@ void require_usable_state(const Node& node) {
     if (const std::string fault = state::find_directory_fault(node.state_directory); !fault.empty()) unavailable(fault);
 }
 
-void require_free_addresses(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
-    const state::AttachmentStore records = node.records();
-    PodProbe pods(node);
-    const std::string shortage = leases::Leases(node, records).find_shortage(config, pods, deadline);
-    if (!shortage.empty()) unavailable(shortage);
-}
-
-void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, const Node& node,
-                  const base::Deadline& deadline) {
-    if (const auto* own = std::get_if<ipam::Config>(&ipam)) require_free_addresses(*own, node, deadline);
+void require_ipam(const Call& call, const config::IpamChoice& ipam) {
+    if (const auto* own = std::get_if<ipam::Config>(&ipam)) {
+        PodProbe pods(call.node);
+        const std::string shortage = call.leases.find_shortage(*own, pods, call.deadline);
+        if (!shortage.empty()) unavailable(shortage);
+    }
     if (const auto* other = std::get_if<config::DelegatedIpam>(&ipam))
-        cni::delegate_status(cni::delegate_call(request, other->plugin), deadline);
+        cni::delegate_status(cni::delegate_call(*call.request, other->plugin), call.deadline);
 }
 
 /// Whether a pod has the device: a record says so, or another plugin (which keeps no record) moved it away.
@@ -53,42 +47,41 @@ bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore
 /// the node, have what the network asks of RDMA, and have an active port. If the device plugin will choose one, only
 /// the node's RDMA mode is checked. A device that a pod has now is no error: the next ADD comes after that pod. May
 /// create and take the lock of RDMA moves for a moment, to ask the kernel whether the device could move.
-void require_usable_device(const PlanContext& context) {
-    require_mode(context.config.rdma, context.request.conf.name, context.deadline);
-    const auto named = find_named_device(context.config, context.records, context.deadline);
+void require_usable_device(const Call& call) {
+    require_mode(call.config->rdma, call.request->conf.name, call.deadline);
+    const auto named = find_named_device(call);
     const auto* address = named ? std::get_if<base::BusAddress>(&*named) : nullptr;
     if (address == nullptr) return;
     require_existing(*address);
-    if (is_with_a_pod(*address, context.records, context.host)) return;
+    if (is_with_a_pod(*address, call.records, *call.host)) return;
     try {
-        (void)find_out(context, *named);
+        (void)find_out(call, *named);
     } catch (const cni::CniError&) { // any error is possible while an ADD moves the device
-        if (!is_with_a_pod(*address, context.records, context.host)) throw;
+        if (!is_with_a_pod(*address, call.records, *call.host)) throw;
     }
 }
 
 /// Throws what ADD would throw for the parent, or for a device that the configuration names.
-void require_usable(const cni::Request& request, const config::Config& config, const Node& node,
-                    const base::Deadline& deadline) {
-    const state::AttachmentStore records = node.records();
-    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const base::Logger silent(base::LogLevel::error); // ADD warns; STATUS comes twice a second
-    const PlanContext context{request, config, records, silent, deadline, host};
-    if (config.is_device()) return require_usable_device(context);
-    if (!config.link_in_container) (void)find_out(context, {}); // else the parent is in the pod, which is not there yet
+void require_usable(const Call& call) {
+    if (call.config->is_device()) return require_usable_device(call);
+    if (!call.config->link_in_container)
+        (void)find_out(call, {}); // else the parent is in the pod, which is not there yet
 }
 
 } // namespace
 
 void status(const cni::Request& request, const config::Config& config, const Node& node) {
-    const auto deadline = base::Deadline::in(kStatusTimeout);
     require_usable_state(node);
+    const base::Logger silent(base::LogLevel::error); // ADD warns; STATUS comes twice a second
+    Call call(node, base::Deadline::in(kStatusTimeout), request, &config, state::Access::change, &silent);
+    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, call.deadline);
+    call.host = &host;
     try {
-        require_usable(request, config, node, deadline);
+        require_usable(call);
     } catch (const cni::CniError& error) {
         unavailable(error.what());
     }
-    require_ipam(request, config.ipam, node, deadline);
+    require_ipam(call, config.ipam);
 }
 
 void ipam_only::status(const cni::Request& request, const Node& node) {
@@ -99,7 +92,7 @@ void ipam_only::status(const cni::Request& request, const Node& node) {
         config::require_useful_keys(own->useless_keys, false, node.strict);
     config::require_sound(ipam);
     require_usable_state(node);
-    require_ipam(request, ipam, node, base::Deadline::in(kStatusTimeout));
+    require_ipam(Call(node, base::Deadline::in(kStatusTimeout), request, nullptr), ipam);
 }
 
 } // namespace rdmanet::attach

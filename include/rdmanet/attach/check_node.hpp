@@ -14,11 +14,10 @@ namespace rdmanet::attach {
 
 enum class Agreement : std::uint8_t {
     same,        // as ADD left it
-    partly,      // the same as far as the record tells, which an earlier version wrote
     differs,     // or the record cannot be read
     not_checked, // the pod is dead or cannot be entered, or an ADD or DEL is running
 };
-/// "same", "partly checked", "differs", "not checked"
+/// "same", "differs", "not checked"
 [[nodiscard]] std::string_view to_string(Agreement agreement);
 
 struct CheckedAttachment {

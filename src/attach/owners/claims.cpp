@@ -17,9 +17,9 @@ using base::quoted;
 using state::AttachmentRecord;
 
 /// Two plugins of one list may share a device: one has its net device, the other its RDMA devices.
-bool is_of_same_list(const state::AttachmentKey& key, const Attachment& attachment) {
-    return key.network == attachment.key.network && key.container_id == attachment.key.container_id &&
-           key.ifname == attachment.key.ifname;
+bool is_of_same_list(const state::AttachmentKey& key, const Call& call) {
+    return key.network == call.key.network && key.container_id == call.key.container_id &&
+           key.ifname == call.key.ifname;
 }
 
 [[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& fix) {
@@ -48,40 +48,39 @@ bool is_of_same_list(const state::AttachmentKey& key, const Attachment& attachme
 
 } // namespace
 
-std::vector<AttachmentRecord> list_owners(const std::string& device, const Attachment& attachment) {
-    std::vector<AttachmentRecord> records = attachment.records.list_about(state::device_topic(device));
+std::vector<AttachmentRecord> list_owners(const std::string& device, const Call& call) {
+    std::vector<AttachmentRecord> records = call.records.list_about(state::device_topic(device));
     const auto is_disregarded = [&](const state::AttachmentKey& key) {
-        const auto& disregarded = attachment.disregarded;
+        const auto& disregarded = call.disregarded;
         return std::find(disregarded.begin(), disregarded.end(), key) != disregarded.end();
     };
-    std::erase_if(records, [&](const AttachmentRecord& record) {
-        return record.key == attachment.key || is_disregarded(record.key);
-    });
+    std::erase_if(records,
+                  [&](const AttachmentRecord& record) { return record.key == call.key || is_disregarded(record.key); });
     return records;
 }
 
-void require_no_children(const base::BusAddress& address, const kernel::Link& link, const Attachment& attachment,
+void require_no_children(const base::BusAddress& address, const kernel::Link& link, const Call& call,
                          kernel::Socket& route) {
     for (const kernel::Link& each : kernel::list_links(route))
         if (each.parent_ifindex == link.ifindex && !each.parent_netnsid)
             refuse_parent_of(fmt::format("{} on the host", quoted(each.name)), address, "remove it");
-    PodProbe pods(attachment.node);
-    for (const AttachmentRecord& record : attachment.records.list_about(state::parent_topic(link.ifindex)))
+    PodProbe pods(call.node);
+    for (const AttachmentRecord& record : call.records.list_about(state::parent_topic(link.ifindex)))
         if (pods.probe(pod_of(record)) != ipam::Liveness::dead)
             refuse_parent_of(describe(record), address, "delete that pod");
 }
 
-std::vector<AttachmentRecord> list_stale_owners(const std::string& device, const Attachment& attachment) {
-    PodProbe probe(attachment.node);
-    std::vector<AttachmentRecord> owners = list_owners(device, attachment);
+std::vector<AttachmentRecord> list_stale_owners(const std::string& device, const Call& call) {
+    PodProbe probe(call.node);
+    std::vector<AttachmentRecord> owners = list_owners(device, call);
     std::erase_if(owners,
                   [&](const AttachmentRecord& owner) { return probe.probe(pod_of(owner)) != ipam::Liveness::dead; });
     return owners;
 }
 
-void require_unclaimed(const std::string& device, const Attachment& attachment) {
-    for (const AttachmentRecord& owner : list_owners(device, attachment))
-        if (!is_of_same_list(owner.key, attachment)) refuse_device_of(owner, device, attachment.node);
+void require_unclaimed(const std::string& device, const Call& call) {
+    for (const AttachmentRecord& owner : list_owners(device, call))
+        if (!is_of_same_list(owner.key, call)) refuse_device_of(owner, device, call.node);
 }
 
 RdmaDevices moved_devices(const state::AttachmentRecord& record) {
@@ -92,10 +91,10 @@ RdmaDevices moved_devices(const state::AttachmentRecord& record) {
     return devices;
 }
 
-bool is_rdma_moved_by_same_list(const base::BusAddress& address, const Attachment& attachment) {
-    const auto owners = list_owners(address.to_string(), attachment);
+bool is_rdma_moved_by_same_list(const base::BusAddress& address, const Call& call) {
+    const auto owners = list_owners(address.to_string(), call);
     return std::any_of(owners.begin(), owners.end(), [&](const AttachmentRecord& owner) {
-        return is_of_same_list(owner.key, attachment) && owner.phase == state::Phase::attached &&
+        return is_of_same_list(owner.key, call) && owner.phase == state::Phase::attached &&
                !moved_devices(owner).empty();
     });
 }

@@ -23,8 +23,8 @@ std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Gu
 }
 
 /// Who has the VF, and what to do.
-std::string describe_owner(const base::PciAddress& vf, const Attachment& attachment) {
-    for (const state::AttachmentRecord& record : attachment.records.list_about(state::device_topic(vf.to_string())))
+std::string describe_owner(const base::PciAddress& vf, const Call& call) {
+    for (const state::AttachmentRecord& record : call.records.list_about(state::device_topic(vf.to_string())))
         return fmt::format("which the attachment ({}) has: request another GUID; if that pod is gone, run `rdmanet gc`",
                            state::describe(record));
     return "which no attachment of rdmanet has: request another GUID";
@@ -32,13 +32,13 @@ std::string describe_owner(const base::PciAddress& vf, const Attachment& attachm
 
 } // namespace
 
-void require_unused_guid(const base::BusAddress& address, const base::Guid& guid, const Attachment& attachment,
+void require_unused_guid(const base::BusAddress& address, const base::Guid& guid, const Call& call,
                          kernel::Socket& route) {
     for (const base::PciAddress& other : kernel::list_vfs()) {
         if (other.to_string() == address.to_string()) continue;
         if (const auto user = find_user(other, guid, route))
             refuse_device(address, fmt::format("cannot get GUID {}, because it is that of device {}, {}, {}", guid,
-                                               other, *user, describe_owner(other, attachment)));
+                                               other, *user, describe_owner(other, call)));
     }
 }
 

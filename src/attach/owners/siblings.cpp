@@ -20,14 +20,14 @@ bool must_agree_with_siblings(std::string_view kind, bool parent_in_pod) {
     return kind == "ipvlan" && !parent_in_pod;
 }
 
-void require_like_siblings(const state::Child& ours, const Attachment& attachment) {
+void require_like_siblings(const state::Child& ours, const Call& call) {
     if (!must_agree_with_siblings(ours.kind, ours.parent_in_pod)) return;
-    PodProbe pods(attachment.node);
-    const std::vector<state::AttachmentRecord> different = attachment.records.list_about(
+    PodProbe pods(call.node);
+    const std::vector<state::AttachmentRecord> different = call.records.list_about(
         state::parent_topic(ours.parent_ifindex), state::child_topic(ours.parent_ifindex, ours.kind, ours.mode));
     for (const state::AttachmentRecord& record : different) {
         const state::Child* theirs = record.child();
-        if (theirs == nullptr || record.key == attachment.key) continue;
+        if (theirs == nullptr || record.key == call.key) continue;
         if (pods.probe(pod_of(record)) == ipam::Liveness::dead) continue;
         throw cni::CniError(cni::ErrorCode::parent,
                             fmt::format("parent {} has a child that is {} ({}), but this network asks for {}: set {}, "

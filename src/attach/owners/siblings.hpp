@@ -1,7 +1,7 @@
 // All ipvlan children of a parent must have the same mode and flag.
 #pragma once
 
-#include "attachment.hpp"
+#include "call.hpp"
 
 #include <rdmanet/state/step.hpp>
 
@@ -18,6 +18,6 @@ namespace rdmanet::attach {
 /// drivers/net/ipvlan/ipvlan_main.c), so a pod of another network could silently lose its isolation. The parent's lock
 /// keeps others from creating such a child until our record is written. Macvlan children each have a mode of their
 /// own: for them nothing is checked.
-void require_like_siblings(const state::Child& ours, const Attachment& attachment);
+void require_like_siblings(const state::Child& ours, const Call& call);
 
 } // namespace rdmanet::attach

@@ -64,11 +64,10 @@ void after_predecessor(const base::Deadline& deadline, const Act& act, const Tak
     }
 }
 
-void add_addresses(const AddContext& context, const Link& link, const std::vector<base::IpPrefix>& prefixes,
-                   kernel::Dad dad) {
+void add_addresses(const Call& call, const Link& link, const std::vector<base::IpPrefix>& prefixes, kernel::Dad dad) {
     for (const base::IpPrefix& prefix : prefixes)
         after_predecessor(
-            context.deadline, [&] { kernel::add_address(context.pod.route, link.ifindex, prefix, dad); },
+            call.deadline, [&] { kernel::add_address(call.pod->route, link.ifindex, prefix, dad); },
             [&] { return fmt::format("address {}", prefix); });
 }
 
@@ -103,27 +102,26 @@ kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, confi
 
 /// Whether a default route is not added, which is logged. It is a warning if the pod's routes are the reason, and not
 /// the configuration.
-bool is_left_out(const cni::Route& route, const Link& link, const AddContext& context) {
-    const config::DefaultRoute policy = context.config.default_route;
+bool is_left_out(const cni::Route& route, const Link& link, const Call& call) {
+    const config::DefaultRoute policy = call.config->default_route;
     if (!route.destination.is_default_route() || policy == config::DefaultRoute::always) return false;
     if (route.table.value_or(kernel::kMainTable) != kernel::kMainTable) return false;
     if (policy == config::DefaultRoute::never) {
-        context.log().info(fmt::format("route {} of interface {} is not added, because \"defaultRoute\" is \"never\"",
-                                       route.destination, quoted(link.name)));
+        call.log.info(fmt::format("route {} of interface {} is not added, because \"defaultRoute\" is \"never\"",
+                                  route.destination, quoted(link.name)));
         return true;
     }
-    if (!kernel::find_default_route(context.pod.route, route.destination.family())) return false;
-    context.log().warn(
+    if (!kernel::find_default_route(call.pod->route, route.destination.family())) return false;
+    call.log.warn(
         fmt::format("route {} of interface {} is not added, because the pod already has a default route: set "
                     "\"defaultRoute\": \"always\" to use this network's route, or \"never\" to silence this warning",
                     route.destination, quoted(link.name)));
     return true;
 }
 
-void set_up(const AddContext& context, const Link& link) {
+void set_up(const Call& call, const Link& link) {
     after_predecessor(
-        context.deadline,
-        [&] { kernel::change_link(context.pod.route, link.ifindex, {.state = kernel::AdminState::up}); },
+        call.deadline, [&] { kernel::change_link(call.pod->route, link.ifindex, {.state = kernel::AdminState::up}); },
         [&] { return fmt::format("MAC address {}", link.mac() ? link.mac()->to_string() : std::string("?")); });
 }
 
@@ -138,16 +136,16 @@ void as_far_as_possible(const base::Logger& log, const Act& act) {
 }
 
 /// Optimistic detection if the kernel has it. The link must be down, so that its link-local address gets it, too.
-kernel::Dad choose_dad(const AddContext& context, const Link& link) {
+kernel::Dad choose_dad(const Call& call, const Link& link) {
     if (!has_neighbours(link)) return kernel::Dad::none;
     std::string why = "this kernel has no such setting";
     try {
-        if (kernel::enable_optimistic_detection(context.pod.netns, context.request.ifname()) == kernel::Written::yes)
+        if (kernel::enable_optimistic_detection(call.pod->netns, call.request->ifname()) == kernel::Written::yes)
             return kernel::Dad::optimistic;
     } catch (const base::SystemError& error) {
         why = error.what();
     }
-    context.log().warn(
+    call.log.warn(
         fmt::format("IPv6 addresses of interface {} become usable 1 to 2 seconds after ADD, because duplicate address "
                     "detection cannot be optimistic ({}): set \"duplicateAddressDetection\": \"probe\" to detect "
                     "duplicates before ADD ends",
@@ -169,11 +167,11 @@ struct Wanted {
 
 /// The kernel announces the IPv4 addresses that the link has when it comes up. IPv6 addresses are not announced before
 /// duplicate detection has passed, because that would take them from another host (RFC 4429, section 3.3).
-void bring_up_at_once(const AddContext& context, const Link& link, const Wanted& wanted) {
-    const kernel::Dad dad = wanted.v6.empty() ? kernel::Dad::none : choose_dad(context, link);
-    add_addresses(context, link, wanted.v4, kernel::Dad::none);
-    set_up(context, link);
-    add_addresses(context, link, wanted.v6, dad);
+void bring_up_at_once(const Call& call, const Link& link, const Wanted& wanted) {
+    const kernel::Dad dad = wanted.v6.empty() ? kernel::Dad::none : choose_dad(call, link);
+    add_addresses(call, link, wanted.v4, kernel::Dad::none);
+    set_up(call, link);
+    add_addresses(call, link, wanted.v6, dad);
 }
 
 /// The interface that probes neighbours for addresses. An ipvlan child cannot probe itself: answers to its ARP probe
@@ -190,20 +188,20 @@ kernel::AddressProber make_prober(const AskingSide& asking, const base::MacAddre
 }
 
 /// Probes for the addresses before it adds them. Without a carrier it adds them at once, because nobody would answer.
-void bring_up_after_probe(const AddContext& context, const Link& link, const Wanted& wanted, const AskingSide& asking) {
+void bring_up_after_probe(const Call& call, const Link& link, const Wanted& wanted, const AskingSide& asking) {
     const std::vector<base::IpAddress> addresses = wanted.all();
-    set_up(context, link);
-    if (!wait_for_carrier(context.pod.route, link.ifindex, context.deadline)) {
-        context.log().warn(
+    set_up(call, link);
+    if (!wait_for_carrier(call.pod->route, link.ifindex, call.deadline)) {
+        call.log.warn(
             fmt::format("interface {} has no carrier, so no other host was asked whether it has the same addresses",
                         quoted(link.name)));
-        return bring_up_at_once(context, link, wanted);
+        return bring_up_at_once(call, link, wanted);
     }
     const kernel::AddressProber prober = make_prober(asking, link.mac().value());
-    refuse_taken_addresses(prober, addresses, link.name, context.deadline);
-    add_addresses(context, link, wanted.v4, kernel::Dad::none);
-    add_addresses(context, link, wanted.v6, kernel::Dad::none);
-    as_far_as_possible(context.log(), [&] { prober.announce(addresses); });
+    refuse_taken_addresses(prober, addresses, link.name, call.deadline);
+    add_addresses(call, link, wanted.v4, kernel::Dad::none);
+    add_addresses(call, link, wanted.v6, kernel::Dad::none);
+    as_far_as_possible(call.log, [&] { prober.announce(addresses); });
 }
 
 /// Keeps the link, which is down, from getting an IPv6 link-local address when it comes up.
@@ -215,40 +213,39 @@ void suppress_link_local(PodSide& pod, const kernel::Link& link) {
 /// Gives the link its addresses and brings it up. Enables IPv6 on the interface if it is disabled by default. Waits a
 /// few seconds for another child of the parent with the same MAC or address to disappear. Throws CniError if it stays,
 /// or (with DuplicateDetection::probe) if another host has one of the addresses.
-void bring_up(const AddContext& context, const Link& link, const std::vector<cni::IpConfig>& ips,
-              const AskingSide& asking) {
+void bring_up(const Call& call, const Link& link, const std::vector<cni::IpConfig>& ips, const AskingSide& asking) {
     const Wanted wanted{.v4 = prefixes_of(ips, base::Family::v4), .v6 = prefixes_of(ips, base::Family::v6)};
-    const base::InterfaceName name = context.request.ifname();
-    const kernel::Netns& pod = context.pod.netns;
+    const base::InterfaceName name = call.request->ifname();
+    const kernel::Netns& pod = call.pod->netns;
     if (!wanted.v6.empty()) kernel::enable_ipv6(pod, name);
     if (!wanted.v4.empty())
-        as_far_as_possible(context.log(), [&] { kernel::announce_ipv4_when_up(context.pod.route, link.ifindex); });
-    if (!wanted.v6.empty()) as_far_as_possible(context.log(), [&] { kernel::announce_ipv6_changes(pod, name); });
-    const bool asks = context.config.duplicate_detection == config::DuplicateDetection::probe && has_neighbours(link) &&
+        as_far_as_possible(call.log, [&] { kernel::announce_ipv4_when_up(call.pod->route, link.ifindex); });
+    if (!wanted.v6.empty()) as_far_as_possible(call.log, [&] { kernel::announce_ipv6_changes(pod, name); });
+    const bool asks = call.config->duplicate_detection == config::DuplicateDetection::probe && has_neighbours(link) &&
                       link.mac() && !ips.empty();
     if (asks)
-        bring_up_after_probe(context, link, wanted, asking);
+        bring_up_after_probe(call, link, wanted, asking);
     else
-        bring_up_at_once(context, link, wanted);
+        bring_up_at_once(call, link, wanted);
 }
 
 /// Adds the routes. A route without a gateway gets the first gateway of its family. Returns the added routes with
 /// their gateways. A default route may be left out, as the policy says.
-std::vector<cni::Route> add_routes(const AddContext& context, const Link& link, const cni::Result& wanted) {
+std::vector<cni::Route> add_routes(const Call& call, const Link& link, const cni::Result& wanted) {
     std::vector<cni::Route> added;
     for (const cni::Route& route : wanted.routes) {
-        if (is_left_out(route, link, context)) continue;
+        if (is_left_out(route, link, call)) continue;
         added.push_back(route);
         cni::Route& complete = added.back();
         if (!complete.gateway) complete.gateway = first_gateway(wanted.ips, route.destination.family());
-        kernel::add_route(context.pod.route, to_kernel(complete, link, context.config.default_route));
+        kernel::add_route(call.pod->route, to_kernel(complete, link, call.config->default_route));
     }
     return added;
 }
 
-std::string adopted_text(const AddContext& context) {
+std::string adopted_text(const Call& call) {
     std::string text;
-    for (const cni::IpConfig& ip : chained_addresses(context.request, context.config).ips)
+    for (const cni::IpConfig& ip : chained_addresses(*call.request, *call.config).ips)
         text += fmt::format("{}{}", text.empty() ? "set it up with the addresses of prevResult: " : ", ", ip.address);
     return text.empty() ? "set it up, without addresses" : text;
 }
@@ -257,8 +254,8 @@ class Addressing final : public Step {
 public:
     explicit Addressing(const Findings& found) : parent_ifindex_(found.parent ? found.parent->parent.ifindex : 0) {}
 
-    void describe(const AddContext& context, Description& description) const override {
-        const config::Config& config = context.config;
+    void describe(const Call& call, Description& description) const override {
+        const config::Config& config = *call.config;
         std::string routes;
         if (const auto* own = std::get_if<ipam::Config>(&config.ipam))
             for (const ipam::Route& route : own->routes)
@@ -267,26 +264,26 @@ public:
         const char* probe = config.duplicate_detection == config::DuplicateDetection::probe
                                 ? ", if no other host answers a probe for them"
                                 : "";
-        description.add.push_back(none ? adopted_text(context)
+        description.add.push_back(none ? adopted_text(call)
                                        : fmt::format("set it up with its addresses{}{}", routes, probe));
     }
 
-    void apply(const AddContext& context, Progress& progress) override {
-        const config::Config& config = context.config;
+    void apply(const Call& call, Progress& progress) override {
+        const config::Config& config = *call.config;
         const Link& link = *progress.link;
         if (const auto& port = progress.shared_port) // whose GID table other pods need, too
             require_gid_share(config.rdma, *port, progress.own.ips.size());
         base::in_context(fmt::format("interface {}", quoted(link.name)), [&] {
-            if (!config.rdma.link_local_gids) suppress_link_local(context.pod, link);
-            bring_up(context, link, progress.own.ips, asking_side(context, link));
-            progress.own.routes = add_routes(context, link, progress.own);
+            if (!config.rdma.link_local_gids) suppress_link_local(*call.pod, link);
+            bring_up(call, link, progress.own.ips, asking_side(call, link));
+            progress.own.routes = add_routes(call, link, progress.own);
         });
     }
 
 private:
-    [[nodiscard]] AskingSide asking_side(const AddContext& context, const Link& link) const {
-        if (!std::holds_alternative<config::Ipvlan>(context.config.attach)) return {&context.pod.netns, link.ifindex};
-        return {context.config.link_in_container ? &context.pod.netns : nullptr, parent_ifindex_};
+    [[nodiscard]] AskingSide asking_side(const Call& call, const Link& link) const {
+        if (!std::holds_alternative<config::Ipvlan>(call.config->attach)) return {&call.pod->netns, link.ifindex};
+        return {call.config->link_in_container ? &call.pod->netns : nullptr, parent_ifindex_};
     }
 
     unsigned parent_ifindex_; // 0 if the interface is not a child
@@ -376,23 +373,22 @@ void check_routes(kernel::Socket& inside, const Link& link, const cni::Result& r
 
 } // namespace
 
-void AddressingKind::find(const PlanContext& context, Findings& found) {
-    if (context.add == nullptr) return;
-    if (found.device && found.device->is_infiniband())
-        require_keys_of_infiniband(context.config, found.device->address);
-    require_mtu_of_ipv6(context.config, default_mtu_of(found));
+void AddressingKind::find(const Call& call, Findings& found) {
+    if (call.pod == nullptr) return;
+    if (found.device && found.device->is_infiniband()) require_keys_of_infiniband(*call.config, found.device->address);
+    require_mtu_of_ipv6(*call.config, default_mtu_of(found));
 }
 
-std::unique_ptr<Step> AddressingKind::make(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> AddressingKind::make(const Call& /*call*/, const Findings& found) {
     return found.has_interface() ? std::make_unique<Addressing>(found) : nullptr;
 }
 
-void AddressingKind::check(const CheckContext& context) {
-    if (!has_netdev(context.record)) return;
-    const Link& link = require_link(context);
-    check_link(link, context.expected);
-    check_addresses(context.addresses, link, context.expected);
-    check_routes(context.inside, link, context.wanted.result, context.record);
+void AddressingKind::check(const Comparison& compared) {
+    if (!has_netdev(compared.record)) return;
+    const Link& link = require_link(compared);
+    check_link(link, compared.expected);
+    check_addresses(compared.addresses, link, compared.expected);
+    check_routes(compared.inside, link, compared.wanted.result, compared.record);
 }
 
 } // namespace rdmanet::attach

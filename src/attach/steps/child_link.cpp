@@ -37,10 +37,10 @@ bool is_passthru(const config::Config& config) {
 /// The child's MAC. A MAC in the network's configuration was refused earlier for kinds that cannot have one. A pod's
 /// request is only a warning: with the reference plugins such pods start.
 std::optional<base::MacAddress> choose_mac(const cni::Request& request, const config::Config& config,
-                                           const Attachment& attachment) {
+                                           const Call& call) {
     if (!config.is_macvlan()) {
         if (const auto requested = cni::requested_mac(request.conf, request.args))
-            attachment.node.log.warn(
+            call.log.warn(
                 config.is_ipoib()
                     ? fmt::format("{}: {} is not set, because an IPoIB child has its port's GUID: remove the request",
                                   requested->source, requested->mac)
@@ -50,7 +50,7 @@ std::optional<base::MacAddress> choose_mac(const cni::Request& request, const co
         return std::nullopt;
     }
     if (const auto mac = wanted_mac(request, config)) return mac;
-    return is_passthru(config) ? std::nullopt : std::optional(derive_mac(attachment.node.boot_id, attachment.key));
+    return is_passthru(config) ? std::nullopt : std::optional(derive_mac(call.node.boot_id, call.key));
 }
 
 /// The parent index that the kernel will report for the child. It puts a macvlan on a macvlan, or an ipvlan on an
@@ -66,16 +66,16 @@ std::variant<config::Macvlan, config::Ipvlan, config::Ipoib> kernel_kind(const c
     return ipoib_child(config, parent);
 }
 
-kernel::ChildSpec child_spec(const AddContext& context, const FoundParent& found) {
-    kernel::ChildSpec spec{.name = context.request.ifname(),
+kernel::ChildSpec child_spec(const Call& call, const FoundParent& found) {
+    kernel::ChildSpec spec{.name = call.request->ifname(),
                            .parent_ifindex = found.parent.ifindex,
                            .parent_name = found.parent.name,
-                           .netns = &context.pod.netns,
-                           .kind = kernel_kind(context.config, found.parent),
+                           .netns = &call.pod->netns,
+                           .kind = kernel_kind(*call.config, found.parent),
                            .mac = {},
-                           .mtu = context.config.mtu};
+                           .mtu = call.config->mtu};
     spec.up = false; // see bring_up()
-    if (!is_passthru(context.config)) spec.mac = found.mac;
+    if (!is_passthru(*call.config)) spec.mac = found.mac;
     return spec;
 }
 
@@ -123,14 +123,14 @@ unsigned choose_ifindex(const state::AttachmentKey& key) {
 /// prepare() has seen that the name is free in the pod. If the host has an interface of that name, the kernel answers
 /// EEXIST, too, unless the request has an index. Creating the child from inside the pod does not help before Linux
 /// 6.15 (rtnl_newlink_create(), net/core/rtnetlink.c).
-void add_child(kernel::ChildSpec spec, const AddContext& context) {
-    if (context.config.link_in_container) return kernel::add_link(context.pod.route, spec);
+void add_child(kernel::ChildSpec spec, const Call& call) {
+    if (call.config->link_in_container) return kernel::add_link(call.pod->route, spec);
     try {
-        kernel::add_link(context.host, spec);
+        kernel::add_link(*call.host, spec);
     } catch (const kernel::NetlinkError& error) {
-        if (error.errno_value() != EEXIST || !kernel::find_link(context.host, spec.name)) throw;
-        spec.ifindex = choose_ifindex(context.attachment.key);
-        kernel::add_link(context.host, spec);
+        if (error.errno_value() != EEXIST || !kernel::find_link(*call.host, spec.name)) throw;
+        spec.ifindex = choose_ifindex(call.key);
+        kernel::add_link(*call.host, spec);
     }
 }
 
@@ -167,11 +167,11 @@ std::optional<Link> find_returned(kernel::Socket& outside, const CreateLink& ste
 
 /// Waits for the child, which returns some time after the namespace's last user has gone, and removes it. The pod may
 /// have removed it already.
-void remove_returned(const CreateLink& step, const RevertContext& context) {
+void remove_returned(const CreateLink& step, const Undo& undo) {
     constexpr std::chrono::seconds kTimeout{3};
-    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, undo.call.deadline);
     const auto link =
-        wait_for(base::Deadline::in(kTimeout), context.deadline, [&] { return find_returned(outside, step); });
+        wait_for(base::Deadline::in(kTimeout), undo.call.deadline, [&] { return find_returned(outside, step); });
     if (link) kernel::remove_link(outside, link->ifindex);
 }
 
@@ -193,26 +193,26 @@ state::Child child_of(const config::Config& config, const FoundParent& found) {
             .mac = kernel_takes_mac ? found.mac->to_string() : std::string()};
 }
 
-Link create_child(const AddContext& context, const FoundParent& found) {
+Link create_child(const Call& call, const FoundParent& found) {
     try {
-        add_child(child_spec(context, found), context);
+        add_child(child_spec(call, found), call);
     } catch (const kernel::NetlinkError& error) {
-        explain(error, context.config, found);
+        explain(error, *call.config, found);
     }
-    const auto link = kernel::find_link(context.pod.route, context.request.ifname());
+    const auto link = kernel::find_link(call.pod->route, call.request->ifname());
     if (!link)
         throw base::Error(
-            fmt::format("interface {} disappeared while ADD set it up", quoted(context.request.ifname().to_string())));
-    const kernel::LinkChange change = late_change(*link, context.config, found);
+            fmt::format("interface {} disappeared while ADD set it up", quoted(call.request->ifname().to_string())));
+    const kernel::LinkChange change = late_change(*link, *call.config, found);
     if (!change.mac && !change.mtu) return *link;
-    kernel::change_link(context.pod.route, link->ifindex, change);
-    return kernel::find_link(context.pod.route, link->ifindex).value_or(*link);
+    kernel::change_link(call.pod->route, link->ifindex, change);
+    return kernel::find_link(call.pod->route, link->ifindex).value_or(*link);
 }
 
-std::string mac_text(const AddContext& context) {
-    if (!context.config.is_macvlan()) return {};
-    if (const auto mac = wanted_mac(context.request, context.config)) return fmt::format(", MAC {}", *mac);
-    return is_passthru(context.config) ? ", MAC of its parent" : ", a MAC of its own";
+std::string mac_text(const Call& call) {
+    if (!call.config->is_macvlan()) return {};
+    if (const auto mac = wanted_mac(*call.request, *call.config)) return fmt::format(", MAC {}", *mac);
+    return is_passthru(*call.config) ? ", MAC of its parent" : ", a MAC of its own";
 }
 
 class ChildLink final : public RecordedStep<CreateLink> {
@@ -220,29 +220,29 @@ public:
     ChildLink(const FoundParent& found, CreateLink step)
         : RecordedStep(std::move(step)), parent_(found.parent), mac_(found.mac) {}
 
-    void describe(const AddContext& context, Description& description) const override {
-        const config::Config& config = context.config;
+    void describe(const Call& call, Description& description) const override {
+        const config::Config& config = *call.config;
         const std::string mtu = config.mtu          ? fmt::format(", MTU {}", *config.mtu)
                                 : config.is_ipoib() ? std::string()
                                                     : fmt::format(", MTU {}", parent_.mtu);
         description.add.push_back(fmt::format("make interface {} in the pod: {} on parent {}{}{}{}",
                                               quoted(step_.ifname), step_.child.mode, quoted(step_.child.parent),
-                                              step_.child.parent_in_pod ? " in the pod" : "", mtu, mac_text(context)));
+                                              step_.child.parent_in_pod ? " in the pod" : "", mtu, mac_text(call)));
     }
 
-    void apply(const AddContext& context, Progress& progress) override {
-        const Link child = create_child(context, {.parent = parent_, .mac = mac_});
+    void apply(const Call& call, Progress& progress) override {
+        const Link child = create_child(call, {.parent = parent_, .mac = mac_});
         step_.ifindex = child.ifindex;
-        if (context.config.is_ipoib()) {
+        if (call.config->is_ipoib()) {
             step_.child.mac = child.hardware_address_text();
             if (auto mark = mark_of(progress.record))
-                kernel::change_link(context.pod.route, child.ifindex, {.alias = std::move(mark), .netns = nullptr});
+                kernel::change_link(call.pod->route, child.ifindex, {.alias = std::move(mark), .netns = nullptr});
         }
         progress.link = child;
         progress.has_learned = true;
     }
 
-    void conclude(const AddContext& /*context*/, const Progress& progress, Conclusion& end) const override {
+    void conclude(const Call& /*call*/, const Progress& progress, Conclusion& end) const override {
         end.interface.mac = end.record.wanted->mac = progress.link->hardware_address_text();
         end.interface.mtu = progress.link->kind == kIpoib ? mtu_when_joined(*progress.link, &parent_)
                                                           : std::optional(progress.link->mtu);
@@ -297,12 +297,12 @@ bool has_parent_in_pod(const Link& link, bool recorded) {
 
 /// The parent that the link has instead of the recorded one. Interfaces are compared by index, because a name may
 /// belong to another interface by now.
-std::string describe_parent(const Link& link, const state::Child& made, const CheckContext& context) {
+std::string describe_parent(const Link& link, const state::Child& made, const Comparison& compared) {
     if (!link.parent_ifindex) return "no parent";
     if (has_parent_in_pod(link, made.parent_in_pod) != made.parent_in_pod)
         return made.parent_in_pod ? "a parent outside of the pod" : "a parent in the pod";
-    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const auto present = kernel::find_link(made.parent_in_pod ? context.inside : outside, *link.parent_ifindex);
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, compared.call.deadline);
+    const auto present = kernel::find_link(made.parent_in_pod ? compared.inside : outside, *link.parent_ifindex);
     if (!present) return fmt::format("an interface that is not {}", made.parent_in_pod ? "in the pod" : "on the host");
     if (present->name == made.parent) return fmt::format("a new interface {}", quoted(present->name));
     return fmt::format("parent {}", quoted(present->name));
@@ -310,43 +310,43 @@ std::string describe_parent(const Link& link, const state::Child& made, const Ch
 
 } // namespace
 
-void ChildLinkKind::find(const PlanContext& context, Findings& found) {
-    if (context.add == nullptr || !found.parent) return;
-    found.parent->mac = choose_mac(context.request, context.config, context.add->attachment);
-    require_like_siblings(child_of(context.config, *found.parent), context.add->attachment);
+void ChildLinkKind::find(const Call& call, Findings& found) {
+    if (call.pod == nullptr || !found.parent) return;
+    found.parent->mac = choose_mac(*call.request, *call.config, call);
+    require_like_siblings(child_of(*call.config, *found.parent), call);
 }
 
-std::unique_ptr<Step> ChildLinkKind::make(const AddContext& context, const Findings& found) {
+std::unique_ptr<Step> ChildLinkKind::make(const Call& call, const Findings& found) {
     if (!found.parent) return nullptr;
-    return std::make_unique<ChildLink>(*found.parent, CreateLink{.child = child_of(context.config, *found.parent),
-                                                                 .ifname = context.request.ifname().to_string()});
+    return std::make_unique<ChildLink>(*found.parent, CreateLink{.child = child_of(*call.config, *found.parent),
+                                                                 .ifname = call.request->ifname().to_string()});
 }
 
 /// A child is identified by its kind and parent.
-void ChildLinkKind::check(const CheckContext& context) {
-    if (context.wanted.is_device()) return;
-    const Link& link = require_link(context);
+void ChildLinkKind::check(const Comparison& compared) {
+    if (compared.wanted.is_device()) return;
+    const Link& link = require_link(compared);
     const std::string name = quoted(link.name);
-    if (link.kind != context.wanted.kind)
-        differs(fmt::format("interface {} is of kind {}, expected {}", name, quoted(link.kind), context.wanted.kind),
+    if (link.kind != compared.wanted.kind)
+        differs(fmt::format("interface {} is of kind {}, expected {}", name, quoted(link.kind), compared.wanted.kind),
                 kDeletePod);
-    const state::Child* const made = context.record.child();
+    const state::Child* const made = compared.record.child();
     if (made == nullptr) return;
     if (!link.is_child_of(made->parent_ifindex))
-        differs(fmt::format("interface {} is on {}, expected parent {}", name, describe_parent(link, *made, context),
+        differs(fmt::format("interface {} is on {}, expected parent {}", name, describe_parent(link, *made, compared),
                             quoted(made->parent)),
                 kDeletePod);
-    check_mode(link, context.wanted, *made);
+    check_mode(link, compared.wanted, *made);
 }
 
-std::optional<LockedParent> lock_parent(const AddContext& context) {
-    const config::Config& config = context.config;
+std::optional<LockedParent> lock_parent(const Call& call) {
+    const config::Config& config = *call.config;
     if (!must_agree_with_siblings(config.kind(), config.link_in_container)) return std::nullopt;
-    Link parent = find_parent(context.request, config, context.host);
+    Link parent = find_parent(*call.request, config, *call.host);
     for (;;) {
         const unsigned lower = index_of_lower(parent, config);
-        base::FileLock lock = context.attachment.records.lock_parent(lower, parent.name, context.deadline);
-        parent = find_parent(context.request, config, context.host);
+        base::FileLock lock = call.records.lock_parent(lower, parent.name, call.deadline);
+        parent = find_parent(*call.request, config, *call.host);
         if (index_of_lower(parent, config) == lower)
             return LockedParent{.link = std::move(parent), .lock = std::move(lock)};
     }
@@ -361,11 +361,11 @@ ByHand ChildLinkKind::by_hand(const Recorded& step, const base::Deadline& /*dead
                 step.child.kind == kIpoib ? "`rdmanet gc` removes it when the pod is gone" : "it ends with the pod"};
 }
 
-void ChildLinkKind::revert(const Recorded& step, const RevertContext& context) {
-    const auto netns = find_recorded_netns(context.record, context.caller.netns_path);
-    if (!netns && step.child.kind == kIpoib) remove_returned(step, context);
+void ChildLinkKind::revert(const Recorded& step, const Undo& undo) {
+    const auto netns = find_recorded_netns(undo.record, undo.call.netns_path());
+    if (!netns && step.child.kind == kIpoib) remove_returned(step, undo);
     if (!netns) return; // the kernel destroys macvlan and ipvlan children with their namespace
-    kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
+    kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, undo.call.deadline);
     const auto link = find_child(inside, step);
     if (!link || !is_ours(*link, step)) return;
     if (link->kind == kIpoib) take_down(inside, *link);

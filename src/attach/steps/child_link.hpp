@@ -20,6 +20,6 @@ struct LockedParent {
 /// creating one until the record is written. ADD must plan with this parent: during the wait, "master" or the default
 /// route may have become another interface, whose children this lock does not protect. nullopt if there is nothing to
 /// lock. Throws CniError if there is no parent, base::LockTimeout.
-[[nodiscard]] std::optional<LockedParent> lock_parent(const AddContext& context);
+[[nodiscard]] std::optional<LockedParent> lock_parent(const Call& call);
 
 } // namespace rdmanet::attach

@@ -59,13 +59,13 @@ bool switch_link_off(kernel::Socket& route, const kernel::VfId& vf, VfLinkState 
 
 } // namespace
 
-bool is_still_with_attachment(const state::Step& move, const RevertContext& context) {
+bool is_still_with_attachment(const state::Step& move, const Undo& undo) {
     const auto address = base::BusAddress::parse(state::held_device(move));
-    const auto own = find_recorded_netns(context.record, context.caller.netns_path);
-    if (!context.is_of_owner || !address || !own) return false;
+    const auto own = find_recorded_netns(undo.record, undo.call.netns_path());
+    if (!undo.is_of_owner || !address || !own) return false;
     const bool is_rdma = std::holds_alternative<MoveRdma>(move);
     const kernel::ElsewhereDevice moved{.address = *address, .net = !is_rdma, .rdma = is_rdma};
-    const std::string& path = context.record.netns.path; // runtimes mount all pods' namespaces in one directory
+    const std::string& path = undo.record.netns.path; // runtimes mount all pods' namespaces in one directory
     const auto others = kernel::list_other_netns(path.substr(0, path.rfind('/')), *own);
     return !kernel::subtract_devices_in(others, {moved}).empty();
 }

@@ -1,7 +1,7 @@
 // Switches off the link of a VF that could not be moved back to the host, so that its pod can no longer use it.
 #pragma once
 
-#include "context.hpp"
+#include "undo.hpp"
 
 #include <rdmanet/state/attachment_record.hpp>
 #include <rdmanet/state/attachment_store.hpp>
@@ -14,7 +14,7 @@ namespace rdmanet::attach {
 /// A stale record proves nothing: the kernel may have returned the device, and another plugin given it to a living
 /// pod. It is proven if the attachment's own DEL or ADD calls, the pod's namespace still exists, and none of the
 /// runtime's other namespaces has the device.
-[[nodiscard]] bool is_still_with_attachment(const state::Step& move, const RevertContext& context);
+[[nodiscard]] bool is_still_with_attachment(const state::Step& move, const Undo& undo);
 
 /// Switches off the link of the record's VF. First saves the record with the link state from before. Returns what was
 /// done, or why it was not done. Empty if the device is not a VF. Throws base::Error.

@@ -19,24 +19,25 @@ using base::quoted;
 using state::DelegateIpam;
 
 /// The path at which the recorded namespace still is; empty if it is gone.
-std::string path_of_netns(const RevertContext& context) {
-    for (const std::string* path : {&context.record.netns.path, &context.caller.netns_path})
-        if (find_netns_again(*path, context.record.netns)) return *path;
+std::string path_of_netns(const Undo& undo) {
+    for (std::string path : {undo.record.netns.path, undo.call.netns_path()})
+        if (find_netns_again(path, undo.record.netns)) return path;
     return {};
 }
 
-void delegate_del_with(const std::string& config, const DelegateIpam& step, const RevertContext& context) {
-    const state::AttachmentRecord& record = context.record;
+void delegate_del_with(const std::string& config, const DelegateIpam& step, const Undo& undo) {
+    const state::AttachmentRecord& record = undo.record;
+    const cni::Request* request = undo.call.request; // the plugins may have moved since ADD
     cni::delegate_del({.plugin = step.plugin,
                        .config = config,
                        .container_id = record.key.container_id,
-                       .netns_path = path_of_netns(context),
+                       .netns_path = path_of_netns(undo),
                        .ifname = record.key.ifname,
                        .args = step.args,
-                       .path = context.caller.cni_path.empty()
+                       .path = request == nullptr || request->path_text.empty()
                                    ? step.path
-                                   : fmt::format("{}:{}", context.caller.cni_path, step.path)},
-                      context.deadline);
+                                   : fmt::format("{}:{}", request->path_text, step.path)},
+                      undo.call.deadline);
 }
 
 cni::Result ask_delegate(const cni::Request& request, const DelegateIpam& step, const base::Deadline& deadline) {
@@ -53,12 +54,12 @@ class Delegate final : public RecordedStep<DelegateIpam> {
 public:
     using RecordedStep::RecordedStep;
 
-    void describe(const AddContext& /*context*/, Description& description) const override {
+    void describe(const Call& /*call*/, Description& description) const override {
         description.add.push_back(fmt::format("call IPAM plugin {}, which gives the addresses", quoted(step_.plugin)));
     }
-    void apply(const AddContext& context, Progress& progress) override {
+    void apply(const Call& call, Progress& progress) override {
         try {
-            progress.own = ask_delegate(context.request, step_, context.deadline);
+            progress.own = ask_delegate(*call.request, step_, call.deadline);
         } catch (const cni::PluginError&) {
             step_.refused = true;
             throw;
@@ -68,10 +69,10 @@ public:
 
 } // namespace
 
-std::unique_ptr<Step> DelegateKind::make(const AddContext& context, const Findings& /*found*/) {
-    const auto* other = std::get_if<config::DelegatedIpam>(&context.config.ipam);
+std::unique_ptr<Step> DelegateKind::make(const Call& call, const Findings& /*found*/) {
+    const auto* other = std::get_if<config::DelegatedIpam>(&call.config->ipam);
     if (other == nullptr) return nullptr;
-    return std::make_unique<Delegate>(delegate_step(context.request, other->plugin));
+    return std::make_unique<Delegate>(delegate_step(*call.request, other->plugin));
 }
 
 std::string DelegateKind::describe(const Recorded& step) {
@@ -86,15 +87,15 @@ ByHand DelegateKind::by_hand(const Recorded& /*step*/, const base::Deadline& /*d
 
 /// If the plugin cannot read the recorded configuration, it releases nothing. So DEL is repeated with the caller's
 /// configuration, which may be corrected. The plugin finds the pod's addresses by container and interface.
-void DelegateKind::revert(const Recorded& step, const RevertContext& context) {
-    const Caller& caller = context.caller;
+void DelegateKind::revert(const Recorded& step, const Undo& undo) {
+    const cni::Request* request = undo.call.request;
     try {
-        delegate_del_with(step.config, step, context);
+        delegate_del_with(step.config, step, undo);
     } catch (const base::Error& error) {
-        if (caller.ipam_type != step.plugin || caller.config == step.config) throw;
+        if (request == nullptr || request->conf.ipam_type != step.plugin || request->stdin_text == step.config) throw;
         const std::string with_own = error.what();
         try {
-            delegate_del_with(caller.config, step, context);
+            delegate_del_with(request->stdin_text, step, undo);
         } catch (base::Error& again) {
             again.add_context(again.what() == with_own ? "with the recorded and with the present configuration"
                                                        : fmt::format("{}; with the present configuration", with_own));

@@ -66,26 +66,26 @@ std::optional<Movable> find_attached(const config::HostDevice& wanted, const sta
 }
 
 /// `wanted` must have a name or a MAC.
-Movable find_host_device(const config::HostDevice& wanted, const state::AttachmentStore& records,
-                         const base::Deadline& deadline) {
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+Movable find_host_device(const config::HostDevice& wanted, const Call& call) {
+    kernel::Socket& route = *call.host;
     if (wanted.name) {
         const auto name = base::InterfaceName::parse(*wanted.name);
         const auto link = name ? kernel::find_link(route, *name) : kernel::find_link_by_altname(route, *wanted.name);
         if (link) return movable_of(*link);
-        if (const auto attached = find_attached(wanted, records)) return *attached;
+        if (const auto attached = find_attached(wanted, call.records)) return *attached;
         refuse_request(
             fmt::format("device {} is not an interface on the host: set \"device\" to one that `ip link` shows",
                         quoted(*wanted.name)));
     }
     if (const auto link = find_by_mac(route, *wanted.hwaddr)) return movable_of(*link);
-    if (const auto attached = find_attached(wanted, records)) return *attached;
+    if (const auto attached = find_attached(wanted, call.records)) return *attached;
     refuse_request(fmt::format("no interface on the host has hwaddr {}: set \"hwaddr\" to one that `ip link` shows",
                                *wanted.hwaddr));
 }
 
 /// The device of the interface that earlier plugins put into the pod.
-BusAddress device_of_earlier_interface(const cni::Request& request, PodSide& pod) {
+BusAddress device_of_earlier_interface(const Call& call) {
+    const cni::Request& request = *call.request;
     if (!request.conf.prev_result)
         throw cni::CniError(
             cni::ErrorCode::invalid_network_config,
@@ -93,7 +93,7 @@ BusAddress device_of_earlier_interface(const cni::Request& request, PodSide& pod
     for (const cni::Interface& interface : request.conf.prev_result->interfaces)
         if (!interface.sandbox.empty() && interface.name == request.ifname().to_string())
             if (const auto address = BusAddress::parse(interface.pci_id)) return *address;
-    if (const auto link = kernel::find_link(pod.route, request.ifname())) {
+    if (const auto link = kernel::find_link(call.pod->route, request.ifname())) {
         if (const auto address = kernel::bus_address_of(link->parent_device)) return *address;
         refuse_request(
             fmt::format("interface {} ({}) is not on the PCI or auxiliary bus, so no RDMA device can follow it: "
@@ -113,12 +113,12 @@ std::string to_string(const Movable& movable) {
 }
 
 // Multus may add the device plugin's choice to a configuration that has "device" or "hwaddr".
-std::optional<Movable> find_named_device(const config::Config& config, const state::AttachmentStore& records,
-                                         const base::Deadline& deadline) {
+std::optional<Movable> find_named_device(const Call& call) {
+    const config::Config& config = *call.config;
     const auto* wanted = std::get_if<config::HostDevice>(&config.attach);
     if (wanted == nullptr || (!wanted->name && !wanted->hwaddr))
         return config.device ? std::optional<Movable>(*config.device) : std::nullopt;
-    Movable named = find_host_device(*wanted, records, deadline);
+    Movable named = find_host_device(*wanted, call);
     if (config.device && named != Movable(*config.device))
         throw cni::CniError(
             cni::ErrorCode::invalid_network_config,
@@ -130,11 +130,10 @@ std::optional<Movable> find_named_device(const config::Config& config, const sta
     return named;
 }
 
-Movable find_movable(const cni::Request& request, const config::Config& config, PodSide& pod,
-                     const state::AttachmentStore& records, const base::Deadline& deadline) {
-    if (auto named = find_named_device(config, records, deadline)) return *std::move(named);
-    if (config.is_rdma_only()) return device_of_earlier_interface(request, pod);
-    if (std::holds_alternative<config::HostDevice>(config.attach))
+Movable find_movable(const Call& call) {
+    if (auto named = find_named_device(call)) return *std::move(named);
+    if (call.config->is_rdma_only()) return device_of_earlier_interface(call);
+    if (std::holds_alternative<config::HostDevice>(call.config->attach))
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
                             "no device is named: set \"device\", \"hwaddr\", \"kernelpath\" or \"deviceID\"");
     throw cni::CniError(

@@ -21,11 +21,9 @@ using Movable = std::variant<base::BusAddress, std::string>;
 
 /// The device that the device plugin chose, or that the configuration names, or that has the interface of an earlier
 /// plugin. Throws CniError if there is none.
-[[nodiscard]] Movable find_movable(const cni::Request& request, const config::Config& config, PodSide& pod,
-                                   const state::AttachmentStore& records, const base::Deadline& deadline);
+[[nodiscard]] Movable find_movable(const Call& call);
 
 /// The device that the configuration names; nullopt if the device plugin chooses. Throws CniError if it cannot move.
-[[nodiscard]] std::optional<Movable>
-find_named_device(const config::Config& config, const state::AttachmentStore& records, const base::Deadline& deadline);
+[[nodiscard]] std::optional<Movable> find_named_device(const Call& call);
 
 } // namespace rdmanet::attach

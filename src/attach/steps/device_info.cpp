@@ -2,7 +2,7 @@
 
 #include "kinds.hpp"
 
-#include "owners/attachment.hpp"
+#include "owners/call.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
@@ -67,10 +67,10 @@ public:
         : RecordedStep({.path = std::move(path)}), device_{.address = device.address,
                                                            .vf = device.vf,
                                                            .representor = device.representor} {}
-    void describe(const AddContext& /*context*/, Description& description) const override {
+    void describe(const Call& /*call*/, Description& description) const override {
         description.add.push_back(fmt::format("write device-info file {}", base::quoted(step_.path)));
     }
-    void apply(const AddContext& /*context*/, Progress& progress) override {
+    void apply(const Call& /*call*/, Progress& progress) override {
         const auto text = device_info_text(device_, progress.rdma_device, earlier_text(step_.path));
         if (!text) return;
         base::make_directories(step_.path.substr(0, step_.path.rfind('/')));
@@ -83,9 +83,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Step> DeviceInfoKind::make(const AddContext& context, const Findings& found) {
-    if (!found.device || !context.config.device_info_file) return nullptr;
-    return std::make_unique<DeviceInfo>(*context.config.device_info_file, *found.device);
+std::unique_ptr<Step> DeviceInfoKind::make(const Call& call, const Findings& found) {
+    if (!found.device || !call.config->device_info_file) return nullptr;
+    return std::make_unique<DeviceInfo>(*call.config->device_info_file, *found.device);
 }
 
 void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
@@ -148,7 +148,7 @@ ByHand DeviceInfoKind::by_hand(const Recorded& step, const base::Deadline& /*dea
     return {.text = "remove it once the pod is gone"};
 }
 
-void DeviceInfoKind::revert(const Recorded& step, const RevertContext& /*context*/) {
+void DeviceInfoKind::revert(const Recorded& step, const Undo& /*undo*/) {
     remove_device_info(step.path);
 }
 

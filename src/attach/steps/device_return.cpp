@@ -66,13 +66,13 @@ std::string move_to_host(const Link& link, const std::string& name, Socket& insi
     return unlikely;
 }
 
-bool end_by_unbinding(const BusAddress& address, const RevertContext& context) {
-    if (!context.is_of_owner) return false;
-    const bool loses_driver = context.record.has_step<state::ResetFunction, state::RebindDriver>();
+bool end_by_unbinding(const BusAddress& address, const Undo& undo) {
+    if (!undo.is_of_owner) return false;
+    const bool loses_driver = undo.record.has_step<state::ResetFunction, state::RebindDriver>();
     if (!loses_driver || kernel::count_vfs_of(address) != 0) return false;
-    auto rdma = Socket::find_rdma(context.deadline);
+    auto rdma = Socket::find_rdma(undo.call.deadline);
     if (!user_of(address, rdma ? &*rdma : nullptr).empty()) return false;
-    const base::FileLock lock = context.records.lock_rdma(context.deadline);
+    const base::FileLock lock = undo.call.records.lock_rdma(undo.call.deadline);
     kernel::unbind(address);
     return true;
 }

@@ -1,7 +1,7 @@
 // How devices come back to the host.
 #pragma once
 
-#include "context.hpp"
+#include "undo.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/kernel/link.hpp>
@@ -28,8 +28,8 @@ auto wait_for(const base::Deadline& until, const base::Deadline& deadline, const
 
 /// The same, as long as the kernel may still return the device.
 template <class Find>
-auto wait_for_return(const RevertContext& context, const Find& find) -> decltype(find()) {
-    return wait_for(context.caller.returned_by, context.deadline, find);
+auto wait_for_return(const Undo& undo, const Find& find) -> decltype(find()) {
+    return wait_for(undo.call.returned_by, undo.call.deadline, find);
 }
 
 /// nullopt if the device no longer exists.
@@ -55,6 +55,6 @@ std::string move_to_host(const kernel::Link& link, const std::string& name, kern
 /// that will be reset, or whose driver will be bound again: it loses its driver anyway. Returns false if it must not
 /// be unbound. Only the owner's own DEL or ADD may do this: if the record is stale, a living pod may have the device
 /// now.
-[[nodiscard]] bool end_by_unbinding(const base::BusAddress& address, const RevertContext& context);
+[[nodiscard]] bool end_by_unbinding(const base::BusAddress& address, const Undo& undo);
 
 } // namespace rdmanet::attach

@@ -36,7 +36,7 @@ std::string mac_without_link(const FoundDevice& device) {
 class KeepDeviceStep final : public RecordedStep<KeepDevice> {
 public:
     KeepDeviceStep(KeepDevice step, std::string mac) : RecordedStep(std::move(step)), mac_(std::move(mac)) {}
-    void conclude(const AddContext& /*context*/, const Progress& progress, Conclusion& end) const override {
+    void conclude(const Call& /*call*/, const Progress& progress, Conclusion& end) const override {
         end.interface.pci_id = step_.before.device;
         if (!progress.link) end.interface.mac = mac_;
     }
@@ -47,18 +47,18 @@ private:
 
 } // namespace
 
-std::unique_ptr<Step> KeepDeviceKind::make(const AddContext& context, const Findings& found) {
-    if (!found.device || context.config.is_rdma_only()) return nullptr;
-    return std::make_unique<KeepDeviceStep>(keep_step(*found.device, context.deadline, context.log()),
+std::unique_ptr<Step> KeepDeviceKind::make(const Call& call, const Findings& found) {
+    if (!found.device || call.config->is_rdma_only()) return nullptr;
+    return std::make_unique<KeepDeviceStep>(keep_step(*found.device, call.deadline, call.log),
                                             mac_without_link(*found.device));
 }
 
-void KeepDeviceKind::check(const CheckContext& context) {
-    if (!context.wanted.is_device() || !context.record.has_step<KeepDevice>())
+void KeepDeviceKind::check(const Comparison& compared) {
+    if (!compared.wanted.is_device() || !compared.record.has_step<KeepDevice>())
         return; // an earlier plugin has the interface
-    const std::string device = context.record.device();
+    const std::string device = compared.record.device();
     const auto address = base::BusAddress::parse(device);
-    const auto& wanted = context.wanted.device;
+    const auto& wanted = compared.wanted.device;
     if (!address || (wanted && *wanted != *address))
         differs(fmt::format("the attachment has device {}, expected {}", device,
                             wanted ? wanted->to_string() : std::string("the address of one")),
@@ -75,19 +75,19 @@ ByHand KeepDeviceKind::by_hand(const Recorded& step, const base::Deadline& /*dea
     return {.text = "what the pod set on its interface stays: restore it once the pod is gone", .needs_record = true};
 }
 
-void KeepDeviceKind::revert(const Recorded& step, const RevertContext& context) {
+void KeepDeviceKind::revert(const Recorded& step, const Undo& undo) {
     const auto address = find_present_device(step.before.device);
     if (!address || step.before.name.empty() || !has_network_driver(*address)) return;
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    Socket route = Socket::open(kernel::Protocol::route, undo.call.deadline);
     // The device is back on the host, but its driver may take some time to create the net device.
-    auto link = wait_for(base::Deadline::in(kReturnTimeout), context.deadline,
+    auto link = wait_for(base::Deadline::in(kReturnTimeout), undo.call.deadline,
                          [&] { return find_link_on_host(*address, route); });
     if (!link)
         throw base::Error(
             fmt::format("its net device is not on the host: look into `dmesg` for messages of driver {}, and "
                         "bind that driver again",
                         kernel::driver_of(*address)));
-    restore_link(route, *link, step.before, context.log);
+    restore_link(route, *link, step.before, undo.call.log);
 }
 
 } // namespace rdmanet::attach

@@ -71,12 +71,12 @@ MoveInterface interface_step(const cni::Request& request, const FoundInterface& 
             .ifindex_in_pod = 0};
 }
 
-Link move_interface(const AddContext& context, const Link& link, const std::optional<base::MacAddress>& mac) {
+Link move_interface(const Call& call, const Link& link, const std::optional<base::MacAddress>& mac) {
     auto moved = base::in_context(fmt::format("interface {}", quoted(link.name)),
-                                  [&] { return move_into_pod(context, link, mac); });
+                                  [&] { return move_into_pod(call, link, mac); });
     if (!moved || moved->kind != link.kind)
         refuse_device(quoted(link.name),
-                      fmt::format("is not in {} after the kernel moved it there", context.request.netns_path));
+                      fmt::format("is not in {} after the kernel moved it there", call.request->netns_path));
     return *std::move(moved);
 }
 
@@ -85,18 +85,18 @@ public:
     MoveInterfaceStep(const FoundInterface& found, MoveInterface step)
         : RecordedStep(std::move(step)), link_(found.link), mac_(found.mac) {}
 
-    void describe(const AddContext& context, Description& description) const override {
-        description.add.push_back(move_text(context, link_));
+    void describe(const Call& call, Description& description) const override {
+        description.add.push_back(move_text(call, link_));
     }
 
-    void apply(const AddContext& context, Progress& progress) override {
-        progress.link = move_interface(context, link_, mac_);
+    void apply(const Call& call, Progress& progress) override {
+        progress.link = move_interface(call, link_, mac_);
         progress.has_learned = true;
         step_.ifindex_in_pod = progress.link->ifindex;
         step_.mac_in_pod = progress.link->hardware_address_text();
     }
 
-    void conclude(const AddContext& /*context*/, const Progress& progress, Conclusion& end) const override {
+    void conclude(const Call& /*call*/, const Progress& progress, Conclusion& end) const override {
         conclude_link(*progress.link, end);
     }
 
@@ -107,29 +107,29 @@ private:
 
 } // namespace
 
-void MoveInterfaceKind::find(const PlanContext& context, Findings& found) {
+void MoveInterfaceKind::find(const Call& call, Findings& found) {
     if (!found.interface) return;
     const Link& link = found.interface->link;
-    require_possible_keys(link, context.config);
-    if (context.add == nullptr) return;
-    require_free_names(quoted(link.name), link, *context.add);
-    context.log.warn(
+    require_possible_keys(link, *call.config);
+    if (call.pod == nullptr) return;
+    require_free_names(quoted(link.name), link, call);
+    call.log.warn(
         fmt::format("interface {} is virtual ({}): the kernel destroys it if the pod's network namespace ends "
                     "before DEL",
                     quoted(link.name), link.kind));
-    found.interface->mac = wanted_mac(context.request, context.config);
+    found.interface->mac = wanted_mac(*call.request, *call.config);
 }
 
-std::unique_ptr<Step> MoveInterfaceKind::make(const AddContext& context, const Findings& found) {
+std::unique_ptr<Step> MoveInterfaceKind::make(const Call& call, const Findings& found) {
     if (!found.interface) return nullptr;
     return std::make_unique<MoveInterfaceStep>(
-        *found.interface, interface_step(context.request, *found.interface, context.deadline, context.log()));
+        *found.interface, interface_step(*call.request, *found.interface, call.deadline, call.log));
 }
 
-void MoveInterfaceKind::check(const CheckContext& context) {
-    const auto* moved = context.record.find_step<state::MoveInterface>();
-    if (!context.wanted.is_device() || !moved) return;
-    const Link& link = require_link(context);
+void MoveInterfaceKind::check(const Comparison& compared) {
+    const auto* moved = compared.record.find_step<state::MoveInterface>();
+    if (!compared.wanted.is_device() || !moved) return;
+    const Link& link = require_link(compared);
     if (link.kind != moved->kind)
         differs(fmt::format("interface {} is of kind {}, expected {}", quoted(link.name), quoted(link.kind),
                             quoted(moved->kind)),
@@ -140,21 +140,21 @@ std::string MoveInterfaceKind::describe(const Recorded& step) {
     return fmt::format("interface {}", quoted(step.before.name));
 }
 
-void MoveInterfaceKind::revert(const Recorded& step, const RevertContext& context) {
-    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
-        kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
+void MoveInterfaceKind::revert(const Recorded& step, const Undo& undo) {
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, undo.call.deadline);
+    if (const auto netns = find_recorded_netns(undo.record, undo.call.netns_path())) {
+        kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, undo.call.deadline);
         if (const auto link = find_inside(inside, step)) {
             const std::string name = move_to_host(*link, step.before.name, inside, outside, kernel::Netns::current());
             const auto home = kernel::find_link(outside, base::InterfaceName::parse(name).value());
             if (!home) throw base::Error("it is not on the host after the kernel moved it there");
-            restore_link(outside, *home, step.before, context.log);
+            restore_link(outside, *home, step.before, undo.call.log);
             return;
         }
     }
     // It was not moved yet, or is back on the host. If it is not there, the pod or the end of its namespace removed
     // it.
-    if (const auto home = find_ours(outside, step)) restore_link(outside, *home, step.before, context.log);
+    if (const auto home = find_ours(outside, step)) restore_link(outside, *home, step.before, undo.call.log);
 }
 
 } // namespace rdmanet::attach

@@ -40,37 +40,37 @@ std::optional<base::MacAddress> mac_to_set(const config::Config& config, const c
 }
 
 /// Moves the link from the host into the pod, where it is down.
-Link move_link(const AddContext& context, const base::BusAddress& address, const Link& link) {
-    const auto mac = mac_to_set(context.config, context.request, link.ifindex, context.host);
-    auto moved = base::in_context(fmt::format("device {}", address), [&] { return move_into_pod(context, link, mac); });
+Link move_link(const Call& call, const base::BusAddress& address, const Link& link) {
+    const auto mac = mac_to_set(*call.config, *call.request, link.ifindex, *call.host);
+    auto moved = base::in_context(fmt::format("device {}", address), [&] { return move_into_pod(call, link, mac); });
     if (!moved || kernel::bus_address_of(moved->parent_device) != address)
-        refuse_device(address, fmt::format("is not in {} after the kernel moved it there", context.request.netns_path));
+        refuse_device(address, fmt::format("is not in {} after the kernel moved it there", call.request->netns_path));
     return *std::move(moved);
 }
 
 /// Waits for the IPoIB interface that the kernel creates again when the RDMA device has moved, and moves it into the
 /// pod if necessary. Since Linux 6.17 the kernel creates it in the pod, earlier kernels on the host
 /// (ipoib_intf_init(), drivers/infiniband/ulp/ipoib/ipoib_main.c).
-Link follow_rdma(const AddContext& context, const base::BusAddress& address) {
+Link follow_rdma(const Call& call, const base::BusAddress& address) {
     constexpr std::chrono::seconds kTimeout{10};
-    Socket& pod = context.pod.route;
-    for (const auto until = context.deadline.at_most(kTimeout); !until.passed();
+    Socket& pod = call.pod->route;
+    for (const auto until = call.deadline.at_most(kTimeout); !until.passed();
          std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
         if (const auto there = find_link_inside(address, pod)) {
-            kernel::change_link(pod, there->ifindex, {.name = context.request.ifname(), .mtu = context.config.mtu});
+            kernel::change_link(pod, there->ifindex, {.name = call.request->ifname(), .mtu = call.config->mtu});
             return kernel::find_link(pod, there->ifindex).value_or(*there);
         }
-        if (const auto here = find_link_on_host(address, context.host)) return move_link(context, address, *here);
+        if (const auto here = find_link_on_host(address, *call.host)) return move_link(call, address, *here);
     }
     refuse_device(address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
 }
 
 /// Puts the device's interface in the pod into the result.
-void conclude_device(const AddContext& context, const Link& link, const std::optional<FoundVf>& vf, Conclusion& end) {
+void conclude_device(const Call& call, const Link& link, const std::optional<FoundVf>& vf, Conclusion& end) {
     conclude_link(link, end);
     if (link.kind != "ipoib") return;
-    const auto pf = vf ? kernel::find_link(context.host, vf->id.pf_ifindex) : std::nullopt;
-    const Link now = kernel::find_link(context.pod.route, link.ifindex).value_or(link);
+    const auto pf = vf ? kernel::find_link(*call.host, vf->id.pf_ifindex) : std::nullopt;
+    const Link now = kernel::find_link(call.pod->route, link.ifindex).value_or(link);
     end.interface.mtu = mtu_of_device_when_joined(now, pf ? &*pf : nullptr);
 }
 
@@ -79,14 +79,12 @@ public:
     MoveLinkStep(const FoundDevice& device, MoveLink step)
         : RecordedStep(std::move(step)), address_(device.address), link_(*device.link), vf_(device.vf) {}
 
-    void describe(const AddContext& context, Description& description) const override {
-        description.add.push_back(move_text(context, link_));
+    void describe(const Call& call, Description& description) const override {
+        description.add.push_back(move_text(call, link_));
     }
-    void apply(const AddContext& context, Progress& progress) override {
-        progress.link = move_link(context, address_, link_);
-    }
-    void conclude(const AddContext& context, const Progress& progress, Conclusion& end) const override {
-        conclude_device(context, *progress.link, vf_, end);
+    void apply(const Call& call, Progress& progress) override { progress.link = move_link(call, address_, link_); }
+    void conclude(const Call& call, const Progress& progress, Conclusion& end) const override {
+        conclude_device(call, *progress.link, vf_, end);
     }
 
 protected:
@@ -104,9 +102,7 @@ public:
     using MoveLinkStep::MoveLinkStep;
 
     [[nodiscard]] std::vector<state::Step> recorded() const override { return {}; }
-    void apply(const AddContext& context, Progress& progress) override {
-        progress.link = follow_rdma(context, address());
-    }
+    void apply(const Call& call, Progress& progress) override { progress.link = follow_rdma(call, address()); }
 };
 
 /// For a driver for user space, which creates no interface.
@@ -114,7 +110,7 @@ class LeaveDevice final : public Step {
 public:
     explicit LeaveDevice(base::BusAddress address) : address_(std::move(address)) {}
 
-    void describe(const AddContext& /*context*/, Description& description) const override {
+    void describe(const Call& /*call*/, Description& description) const override {
         description.add.push_back(fmt::format("leave device {} with driver {} and without an interface", address_,
                                               quoted(kernel::driver_of(address_))));
     }
@@ -124,77 +120,76 @@ private:
 };
 
 /// Warns about configured keys of an interface that the device does not have.
-void warn_of_no_interface(const FoundDevice& device, const PlanContext& context) {
+void warn_of_no_interface(const FoundDevice& device, const Call& call) {
     const std::string driver = quoted(kernel::driver_of(device.address));
-    if (context.config.mtu)
-        context.log.warn(fmt::format("mtu: {} is not set, because device {} has driver {} and no interface",
-                                     *context.config.mtu, device.address, driver));
-    if (const auto mac = wanted_mac(context.request, context.config); mac && !device.vf)
-        context.log.warn(fmt::format("mac: {} is not set, because device {} has driver {} and no interface", *mac,
-                                     device.address, driver));
+    if (call.config->mtu)
+        call.log.warn(fmt::format("mtu: {} is not set, because device {} has driver {} and no interface",
+                                  *call.config->mtu, device.address, driver));
+    if (const auto mac = wanted_mac(*call.request, *call.config); mac && !device.vf)
+        call.log.warn(fmt::format("mac: {} is not set, because device {} has driver {} and no interface", *mac,
+                                  device.address, driver));
 }
 
-MoveLink link_step(const AddContext& context, const FoundDevice& device) {
-    return {.device = device.address.to_string(), .ifname = context.request.ifname().to_string()};
+MoveLink link_step(const Call& call, const FoundDevice& device) {
+    return {.device = device.address.to_string(), .ifname = call.request->ifname().to_string()};
 }
 
 } // namespace
 
-void MoveLinkKind::find(const PlanContext& context, Findings& found) {
-    if (context.add == nullptr || !found.device || context.config.is_rdma_only()) return;
+void MoveLinkKind::find(const Call& call, Findings& found) {
+    if (call.pod == nullptr || !found.device || call.config->is_rdma_only()) return;
     const FoundDevice& device = *found.device;
-    if (!device.link) return warn_of_no_interface(device, context);
-    require_free_names(device.address.to_string(), *device.link, *context.add);
+    if (!device.link) return warn_of_no_interface(device, call);
+    require_free_names(device.address.to_string(), *device.link, call);
     if (!device.is_infiniband()) return;
-    if (const auto mac = wanted_mac(context.request, context.config))
+    if (const auto mac = wanted_mac(*call.request, *call.config))
         throw cni::CniError(
             cni::ErrorCode::unsupported_field,
             fmt::format("mac: {} cannot be set, because device {} is InfiniBand: set \"guid\"", *mac, device.address));
 }
 
 /// Throws if the IPoIB interface has children: the kernel creates the interface again when its RDMA device moves.
-void FollowLinkKind::find(const PlanContext& context, Findings& found) {
-    if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
+void FollowLinkKind::find(const Call& call, Findings& found) {
+    if (call.pod == nullptr || !found.device || !found.device->is_infiniband()) return;
     if (!found.device->selection.moving.empty())
-        require_no_children(found.device->address, *found.device->link, context.add->attachment, context.host);
+        require_no_children(found.device->address, *found.device->link, call, *call.host);
 }
 
-std::unique_ptr<Step> MoveLinkKind::make(const AddContext& context, const Findings& found) {
-    if (!found.device || context.config.is_rdma_only()) return nullptr;
+std::unique_ptr<Step> MoveLinkKind::make(const Call& call, const Findings& found) {
+    if (!found.device || call.config->is_rdma_only()) return nullptr;
     const FoundDevice& device = *found.device;
     if (!device.link) return std::make_unique<LeaveDevice>(device.address);
     // On InfiniBand, applying it does nothing. Undone after the RDMA device's move, it moves the interface back.
-    if (device.is_infiniband()) return std::make_unique<RecordedStep<MoveLink>>(link_step(context, device));
-    return std::make_unique<MoveLinkStep>(device, link_step(context, device));
+    if (device.is_infiniband()) return std::make_unique<RecordedStep<MoveLink>>(link_step(call, device));
+    return std::make_unique<MoveLinkStep>(device, link_step(call, device));
 }
 
-std::unique_ptr<Step> FollowLinkKind::make(const AddContext& context, const Findings& found) {
+std::unique_ptr<Step> FollowLinkKind::make(const Call& call, const Findings& found) {
     if (!found.device || !found.device->is_infiniband()) return nullptr;
-    return std::make_unique<FollowLink>(*found.device, link_step(context, *found.device));
+    return std::make_unique<FollowLink>(*found.device, link_step(call, *found.device));
 }
 
-void MoveLinkKind::check(const CheckContext& context) {
-    if (!context.wanted.is_device() || !has_netdev(context.record)) return;
-    const Link& link = require_link(context);
-    const auto& device = context.wanted.device;
+void MoveLinkKind::check(const Comparison& compared) {
+    if (!compared.wanted.is_device() || !has_netdev(compared.record)) return;
+    const Link& link = require_link(compared);
+    const auto& device = compared.wanted.device;
     if (device && kernel::bus_address_of(link.parent_device) != device)
         differs(fmt::format("interface {} is of device {}, expected {}", quoted(link.name), quoted(link.parent_device),
                             *device),
                 kDeletePod);
 }
 
-std::optional<Link> move_into_pod(const AddContext& context, const Link& link,
-                                  const std::optional<base::MacAddress>& mac) {
-    const base::InterfaceName name = context.request.ifname();
+std::optional<Link> move_into_pod(const Call& call, const Link& link, const std::optional<base::MacAddress>& mac) {
+    const base::InterfaceName name = call.request->ifname();
     const std::string& ifname = name.to_string();
     // The kernel refuses a new name that is already an alternative name of the interface.
     if (std::find(link.altnames.begin(), link.altnames.end(), ifname) != link.altnames.end())
-        kernel::remove_altname(context.host, link.ifindex, ifname);
-    kernel::LinkChange change{.mac = mac, .mtu = context.config.mtu, .state = kernel::AdminState::down};
+        kernel::remove_altname(*call.host, link.ifindex, ifname);
+    kernel::LinkChange change{.mac = mac, .mtu = call.config->mtu, .state = kernel::AdminState::down};
     if (link.name != ifname) change.name = name;
-    change.netns = &context.pod.netns;
-    kernel::change_link(context.host, link.ifindex, change);
-    return kernel::find_link(context.pod.route, name);
+    change.netns = &call.pod->netns;
+    kernel::change_link(*call.host, link.ifindex, change);
+    return kernel::find_link(call.pod->route, name);
 }
 
 void conclude_link(const Link& link, Conclusion& end) {
@@ -204,12 +199,12 @@ void conclude_link(const Link& link, Conclusion& end) {
 
 /// If an alternative name is taken in the pod, the kernel refuses the move since Linux 6.6, and in stable kernels
 /// before. Older kernels do not check it.
-void require_free_names(const std::string& device, const Link& link, const AddContext& context) {
+void require_free_names(const std::string& device, const Link& link, const Call& call) {
     for (const std::string& altname : link.altnames)
-        if (const auto other = kernel::find_link_by_altname(context.pod.route, altname))
+        if (const auto other = kernel::find_link_by_altname(call.pod->route, altname))
             refuse_device(device,
                           fmt::format("has the alternative name {}, and so has interface {} in {}: remove one of them",
-                                      quoted(altname), quoted(other->name), context.request.netns_path));
+                                      quoted(altname), quoted(other->name), call.request->netns_path));
 }
 
 std::string MoveLinkKind::describe(const Recorded& step) {
@@ -220,35 +215,34 @@ ByHand MoveLinkKind::by_hand(const Recorded& /*step*/, const base::Deadline& /*d
     return {.text = "the kernel returns it to the host when the pod is gone"};
 }
 
-void MoveLinkKind::revert(const Recorded& step, const RevertContext& context) {
+void MoveLinkKind::revert(const Recorded& step, const Undo& undo) {
     const auto address = find_present_device(step.device);
     if (!address) return;
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    Socket route = Socket::open(kernel::Protocol::route, undo.call.deadline);
     if (find_link_on_host(*address, route)) return;
-    if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
-        Socket inside = Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
+    if (const auto netns = find_recorded_netns(undo.record, undo.call.netns_path())) {
+        Socket inside = Socket::open_in(*netns, kernel::Protocol::route, undo.call.deadline);
         if (const auto link = find_link_inside(*address, inside)) {
-            const auto* kept = context.record.find_step<state::KeepDevice>();
+            const auto* kept = undo.record.find_step<state::KeepDevice>();
             (void)move_to_host(*link, kept ? kept->before.name : std::string(), inside, route,
                                kernel::Netns::current());
             return;
         }
     }
     if (!has_network_driver(*address)) return;
-    if (!wait_for_return(context, [&] { return find_link_on_host(*address, route); }) &&
-        !end_by_unbinding(*address, context))
+    if (!wait_for_return(undo, [&] { return find_link_on_host(*address, route); }) && !end_by_unbinding(*address, undo))
         throw base::Error(
             fmt::format("the kernel has not returned the net device of {} to the host: a process or mount may "
                         "still hold the pod's namespace",
                         *address));
 }
 
-std::string move_text(const AddContext& context, const Link& link) {
-    const auto mac = wanted_mac(context.request, context.config);
+std::string move_text(const Call& call, const Link& link) {
+    const auto mac = wanted_mac(*call.request, *call.config);
     const bool is_new_mac = mac && link.mac() != mac;
-    const auto& mtu = context.config.mtu;
+    const auto& mtu = call.config->mtu;
     return fmt::format("move interface {} into the pod as {}, MTU {}{}{}", quoted(link.name),
-                       quoted(context.request.ifname().to_string()), link.mtu,
+                       quoted(call.request->ifname().to_string()), link.mtu,
                        mtu && *mtu != link.mtu ? fmt::format(" -> {}", *mtu) : std::string(),
                        is_new_mac ? fmt::format(", MAC {} -> {}", link.hardware_address_text(), *mac) : std::string());
 }

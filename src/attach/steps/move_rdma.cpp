@@ -2,6 +2,7 @@
 
 #include "device_return.hpp"
 #include "kinds.hpp"
+#include "rdma_names.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
@@ -98,22 +99,22 @@ bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, S
                        [&](const RdmaDevice& device) { return !is_known(device, record); });
 }
 
-void move_rdma_to_host(const MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
-    auto inside = Socket::find_rdma_in(pod, context.deadline);
+void move_rdma_to_host(const MoveRdma& step, const kernel::Netns& pod, const Undo& undo) {
+    auto inside = Socket::find_rdma_in(pod, undo.call.deadline);
     if (!inside || !find_moved(*inside, step)) return;
     const kernel::Netns home = kernel::Netns::current();
-    const base::FileLock lock = context.records.lock_rdma(context.deadline);
+    const base::FileLock lock = undo.call.records.lock_rdma(undo.call.deadline);
     const kernel::NetnsScope scope(pod); // the kernel needs the device, the socket and the thread in one namespace
     kernel::move_rdma_device(*inside, step.index, home);
 }
 
 /// The lock is held only while the kernel draws the numbers of character devices and they are compared: on a node that
 /// starts many pods, all others wait for it.
-void move_in_turn(const RdmaDevices& moving, const AddContext& context, Socket& outside, Socket& inside) {
-    const base::FileLock lock = context.attachment.records.lock_rdma(context.deadline);
+void move_in_turn(const RdmaDevices& moving, const Call& call, Socket& outside, Socket& inside) {
+    const base::FileLock lock = call.records.lock_rdma(call.deadline);
     for (const kernel::RdmaDevice& device : moving) {
         const auto before = kernel::find_uverbs(outside, device.index);
-        kernel::move_rdma_device(outside, device.index, context.pod.netns);
+        kernel::move_rdma_device(outside, device.index, call.pod->netns);
         const auto after = kernel::find_uverbs(inside, device.index);
         if (before && after) require_same_uverbs(device.name, *before, *after, "when it moved");
     }
@@ -121,12 +122,12 @@ void move_in_turn(const RdmaDevices& moving, const AddContext& context, Socket& 
 
 /// Moves the chosen RDMA devices, and renames the one that gets another name in the pod. Throws NetlinkError, or
 /// CniError if a device gets another uverbs number in the pod or cannot have the name.
-void move_rdma(const RdmaSelection& selection, const AddContext& context) {
+void move_rdma(const RdmaSelection& selection, const Call& call) {
     if (selection.moving.empty()) return;
-    Socket rdma = Socket::open(kernel::Protocol::rdma, context.deadline);
-    Socket* inside = context.pod.find_rdma(context.deadline);
+    Socket rdma = Socket::open(kernel::Protocol::rdma, call.deadline);
+    Socket* inside = call.pod->find_rdma(call.deadline);
     if (inside == nullptr) throw base::Error("the kernel's RDMA subsystem has been unloaded");
-    move_in_turn(selection.moving, context, rdma, *inside);
+    move_in_turn(selection.moving, call, rdma, *inside);
     if (selection.name_in_pod.empty()) return;
     for (const kernel::RdmaDevice& device : selection.moving) rename_in(*inside, device, selection.name_in_pod);
 }
@@ -154,7 +155,7 @@ public:
         return selection_.name_in_pod.empty() ? names_of(selection_.moving) : selection_.name_in_pod;
     }
 
-    void describe(const AddContext& /*context*/, Description& description) const override {
+    void describe(const Call& /*call*/, Description& description) const override {
         const std::string& name = selection_.name_in_pod;
         for (const RdmaDevice& device : selection_.moving)
             description.add.push_back(
@@ -166,14 +167,14 @@ public:
     }
 
     /// A driver that was bound again has created other RDMA devices.
-    [[nodiscard]] bool learn(const AddContext& context, const Progress& progress) override {
+    [[nodiscard]] bool learn(const Call& call, const Progress& progress) override {
         if (!progress.made_rdma || has_learned_) return false;
-        selection_ = choose_rdma_again(address_, context.config.rdma, selection_, *progress.made_rdma);
+        selection_ = choose_rdma_again(address_, call.config->rdma, selection_, *progress.made_rdma);
         return has_learned_ = true;
     }
 
-    void apply(const AddContext& context, Progress& progress) override {
-        move_rdma(selection_, context);
+    void apply(const Call& call, Progress& progress) override {
+        move_rdma(selection_, call);
         progress.moved_rdma = selection_.moving;
         progress.rdma_device = rdma_device();
     }
@@ -205,16 +206,15 @@ void check_moved_rdma(const MoveRdma& wanted, const std::optional<kernel::RdmaDe
 }
 
 /// Chooses the RDMA devices that move. `rdma` is null if the kernel has no RDMA.
-void choose_devices(FoundDevice& device, const PlanContext& context, Socket* rdma) {
-    const auto& [request, config, records, log, deadline, host, add, locked_parent] = context;
-    const config::RdmaPolicy& policy = config.rdma;
+void choose_devices(FoundDevice& device, const Call& call, Socket* rdma) {
+    const config::RdmaPolicy& policy = call.config->rdma;
     if (policy.demand == config::RdmaDemand::ignored) return;
-    if (!device.link && !config.is_rdma_only()) { // the driver is for user space
+    if (!device.link && !call.config->is_rdma_only()) { // the driver is for user space
         if (policy.demand == config::RdmaDemand::required)
-            refuse_rdma(
-                fmt::format("device {} has driver {}, which creates no RDMA device, but network {} asks for RDMA "
-                            "(\"rdma\"): bind it to its network driver, or remove \"rdma\"",
-                            device.address, quoted(kernel::driver_of(device.address)), quoted(request.conf.name)));
+            refuse_rdma(fmt::format(
+                "device {} has driver {}, which creates no RDMA device, but network {} asks for RDMA "
+                "(\"rdma\"): bind it to its network driver, or remove \"rdma\"",
+                device.address, quoted(kernel::driver_of(device.address)), quoted(call.request->conf.name)));
         return;
     }
     if (rdma != nullptr) device.rdma_on_host = kernel::list_rdma_devices(*rdma);
@@ -227,20 +227,20 @@ void choose_devices(FoundDevice& device, const PlanContext& context, Socket* rdm
                             "the NIC's RDMA driver (for example `modprobe mlx5_ib`), return the RDMA device if "
                             "another namespace has it, or remove \"rdma\"; `rdmanet doctor` says more (rdma-driver, "
                             "apart)",
-                            device.address, quoted(request.conf.name)));
-        log.debug(fmt::format("device {} has no RDMA device on the host", device.address));
+                            device.address, quoted(call.request->conf.name)));
+        call.log.debug(fmt::format("device {} has no RDMA device on the host", device.address));
         return;
     }
-    warn_of_zero_guid(device, devices, log);
-    if (moves_rdma(policy, kernel::read_rdma_system(*rdma), request.conf.name))
+    warn_of_zero_guid(device, devices, call.log);
+    if (moves_rdma(policy, kernel::read_rdma_system(*rdma), call.request->conf.name))
         device.selection = choose_rdma(device.address, policy, devices);
     else
         device.rdma = device.link ? port_for_gids(*rdma, devices, *device.link) : first_port(*rdma, devices.front());
 }
 
 /// Asks the kernel whether the devices can move. `elsewhere` is a namespace that they are not in.
-void require_movable(FoundDevice& device, const PlanContext& context, Socket& rdma, const kernel::Netns& elsewhere) {
-    const config::RdmaPolicy& policy = context.config.rdma;
+void require_movable(FoundDevice& device, const Call& call, Socket& rdma, const kernel::Netns& elsewhere) {
+    const config::RdmaPolicy& policy = call.config->rdma;
     const auto fixed = find_immovable(device.selection.moving, rdma, elsewhere);
     if (!fixed) return;
     if (policy.demand == config::RdmaDemand::required)
@@ -249,7 +249,7 @@ void require_movable(FoundDevice& device, const PlanContext& context, Socket& rd
                         "users: use a driver that can, or \"rdma\": {{\"mode\": \"shared\"}} and `rdma system set "
                         "netns shared` before any pod starts, or remove \"rdma\"",
                         quoted(fixed->name)));
-    context.log.warn(
+    call.log.warn(
         fmt::format("RDMA device {} cannot move to another namespace, because its driver cannot disconnect its "
                     "users: it stays on the host, and the pod has no RDMA",
                     quoted(fixed->name)));
@@ -258,18 +258,18 @@ void require_movable(FoundDevice& device, const PlanContext& context, Socket& rd
 
 /// Asks the kernel whether the RDMA devices could move to some other namespace. It takes the lock of RDMA moves, so
 /// that no device arrives there meanwhile. It does not ask if the lock is taken or no other namespace is known.
-void require_movable_somewhere(FoundDevice& device, const PlanContext& context, Socket& rdma) try {
+void require_movable_somewhere(FoundDevice& device, const Call& call, Socket& rdma) try {
     RdmaDevices& moving = device.selection.moving;
-    if (moving.empty() || context.config.rdma.demand != config::RdmaDemand::required) return;
+    if (moving.empty() || call.config->rdma.demand != config::RdmaDemand::required) return;
     const auto elsewhere = kernel::find_other_netns();
     if (!elsewhere) return;
-    const base::FileLock lock = context.records.lock_rdma(base::Deadline::in(std::chrono::milliseconds{0}));
+    const base::FileLock lock = call.records.lock_rdma(base::Deadline::in(std::chrono::milliseconds{0}));
     const RdmaDevices by_now = find_rdma_devices(device.address, rdma);
     std::erase_if(moving, [&](const RdmaDevice& each) {
         return std::none_of(by_now.begin(), by_now.end(),
                             [&](const RdmaDevice& other) { return other.index == each.index; });
     });
-    require_movable(device, context, rdma, *elsewhere);
+    require_movable(device, call, rdma, *elsewhere);
 } catch (const base::TimeoutError&) { // the next STATUS asks
 }
 
@@ -291,40 +291,39 @@ void require_no_ipoib(const BusAddress& address, Socket& host, PodSide& pod) {
 
 /// Decides which of the device's RDMA devices move into the pod, from the configuration and the node's RDMA mode. For
 /// STATUS it may take the lock of RDMA moves for a moment, to ask the kernel whether the device could move.
-void MoveRdmaKind::find(const PlanContext& context, Findings& found) {
+void MoveRdmaKind::find(const Call& call, Findings& found) {
     if (!found.device) return;
     FoundDevice& device = *found.device;
-    if (context.add != nullptr && context.config.is_rdma_only())
-        require_no_ipoib(device.address, context.host, context.add->pod);
-    if (context.config.rdma.demand == config::RdmaDemand::ignored) return;
-    auto rdma = Socket::find_rdma(context.deadline);
-    choose_devices(device, context, rdma ? &*rdma : nullptr);
+    if (call.pod != nullptr && call.config->is_rdma_only()) require_no_ipoib(device.address, *call.host, *call.pod);
+    if (call.config->rdma.demand == config::RdmaDemand::ignored) return;
+    auto rdma = Socket::find_rdma(call.deadline);
+    choose_devices(device, call, rdma ? &*rdma : nullptr);
     if (!rdma) return;
-    if (context.add == nullptr) return require_movable_somewhere(device, context, *rdma);
-    const kernel::Netns& pod = context.add->pod.netns;
-    require_movable(device, context, *rdma, pod);
+    if (call.pod == nullptr) return require_movable_somewhere(device, call, *rdma);
+    const kernel::Netns& pod = call.pod->netns;
+    require_movable(device, call, *rdma, pod);
     for (const RdmaDevice& each : device.selection.moving) require_unused(*rdma, each);
-    require_free_rdma_name(device, context.request.netns_path, pod, context.deadline);
+    require_free_rdma_name(device, call.request->netns_path, pod, call.deadline);
 }
 
-std::unique_ptr<Step> MoveRdmaKind::make(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> MoveRdmaKind::make(const Call& /*call*/, const Findings& found) {
     if (!found.device || found.device->selection.moving.empty()) return nullptr;
     return std::make_unique<MoveRdmaStep>(*found.device);
 }
 
 /// Compares the namespace of the RDMA devices with what ADD did and with what the configuration asks for now.
-void MoveRdmaKind::check(const CheckContext& context) {
-    const state::AttachmentRecord& record = context.record;
-    if (!context.wanted.is_device() || record.rdma_device.empty()) return;
+void MoveRdmaKind::check(const Comparison& compared) {
+    const state::AttachmentRecord& record = compared.record;
+    if (!compared.wanted.is_device() || record.rdma_device.empty()) return;
     const RdmaDevices moved = moved_devices(record);
-    if (context.wanted.rdma.isolation.value_or(!moved.empty()) == moved.empty())
+    if (compared.wanted.rdma.isolation.value_or(!moved.empty()) == moved.empty())
         differs(moved.empty() ? fmt::format("RDMA device {} of {} stayed on the host, expected in the pod",
                                             record.rdma_device, record.device())
                               : fmt::format("RDMA device {} of {} is in the pod, expected on the host",
                                             record.rdma_device, record.device()),
                 kDeletePod);
-    if (moved.empty()) return check_rdma_shared(record, context.deadline);
-    auto inside = kernel::Socket::find_rdma_in(context.netns, context.deadline);
+    if (moved.empty()) return check_rdma_shared(record, compared.call.deadline);
+    auto inside = kernel::Socket::find_rdma_in(compared.netns, compared.call.deadline);
     for (const state::Step& step : record.steps)
         if (const auto* wanted = std::get_if<MoveRdma>(&step))
             check_moved_rdma(*wanted, inside ? kernel::find_rdma_device(*inside, wanted->index) : std::nullopt);
@@ -355,22 +354,21 @@ ByHand MoveRdmaKind::by_hand(const Recorded& step, const base::Deadline& /*deadl
     return {.text = fmt::format("{}; then run `rdma dev set {} name {}`", returns, step.name_in_pod, step.name)};
 }
 
-void MoveRdmaKind::revert(const Recorded& step, const RevertContext& context) {
+void MoveRdmaKind::revert(const Recorded& step, const Undo& undo) {
     const auto address = find_present_device(step.device);
-    auto outside = Socket::find_rdma(context.deadline);
+    auto outside = Socket::find_rdma(undo.call.deadline);
     if (!address || !outside) return;
-    if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path))
-        move_rdma_to_host(step, *netns, context);
-    const auto returned = wait_for_return(context, [&]() -> std::optional<RdmaDevice> {
+    if (const auto netns = find_recorded_netns(undo.record, undo.call.netns_path()))
+        move_rdma_to_host(step, *netns, undo);
+    const auto returned = wait_for_return(undo, [&]() -> std::optional<RdmaDevice> {
         if (auto found = find_moved(*outside, step)) return found;
-        return is_gone(*address, context.record, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
+        return is_gone(*address, undo.record, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
     });
-    if (!returned && end_by_unbinding(*address, context)) return;
+    if (!returned && end_by_unbinding(*address, undo)) return;
     if (!returned)
         throw base::Error("the kernel has not returned it to the host: a process or mount may still hold "
                           "the pod's namespace, `rdmanet gc` names it");
-    if (!returned->name.empty())
-        restore_rdma_name(*outside, *returned, *address, step.name, name_keeper(context), context.deadline);
+    if (!returned->name.empty()) restore_rdma_name(*outside, *returned, *address, step.name, undo.call);
 }
 
 } // namespace rdmanet::attach

@@ -115,11 +115,11 @@ private:
 };
 
 /// `waiting` are the names in the file. The caller holds the lock of RDMA moves. Returns the names that still wait.
-Names restore(Names waiting, Socket& rdma, const NameKeeper& keeper) {
+Names restore(Names waiting, Socket& rdma, const Call& call) {
     const std::size_t before = waiting.size();
-    Names rest = NameRestorer(rdma, std::move(waiting), keeper.records).restore();
+    Names rest = NameRestorer(rdma, std::move(waiting), call.records).restore();
     const bool is_of_another_boot = before == 0; // or the file is damaged
-    if (rest.size() != before || is_of_another_boot) keeper.records.waiting_names().save(rest, keeper.boot_id);
+    if (rest.size() != before || is_of_another_boot) call.records.waiting_names().save(rest, call.node.boot_id);
     return rest;
 }
 
@@ -130,46 +130,46 @@ std::string who_has(const std::string& name, Socket& rdma) {
 } // namespace
 
 void restore_rdma_name(Socket& rdma, const RdmaDevice& device, const base::BusAddress& address, const std::string& name,
-                       const NameKeeper& keeper, const base::Deadline& deadline) {
+                       const Call& call) {
     if (device.name == name || try_rename(rdma, device, name)) return;
     bool will_be_restored = false;
     std::string failure;
     try {
-        const base::FileLock lock = keeper.records.lock_rdma(deadline);
-        Names waiting = list_waiting_names(keeper);
+        const base::FileLock lock = call.records.lock_rdma(call.deadline);
+        Names waiting = list_waiting_names(call);
         if (!is_among(waiting, device)) {
             waiting.push_back({address.to_string(), device.index, device.node_guid, name});
-            keeper.records.waiting_names().save(waiting, keeper.boot_id);
+            call.records.waiting_names().save(waiting, call.node.boot_id);
         }
         will_be_restored = true;
-        if (!is_among(restore(std::move(waiting), rdma, keeper), device)) return;
+        if (!is_among(restore(std::move(waiting), rdma, call), device)) return;
     } catch (const base::Error& error) {
         failure = fmt::format(" ({})", error.what());
-        will_be_restored = will_be_restored || is_among(list_waiting_names(keeper), device);
+        will_be_restored = will_be_restored || is_among(list_waiting_names(call), device);
     }
     const std::string end = will_be_restored
                                 ? ": once that is free, the next ADD, DEL or `rdmanet gc` restores it" + failure
                                 : ", and nothing will restore it" + failure + ": rename both";
-    keeper.log.warn(fmt::format("RDMA device of {} stays {}, because {} has its name {}{}", address,
-                                quoted(device.name), who_has(name, rdma), quoted(name), end));
+    call.log.warn(fmt::format("RDMA device of {} stays {}, because {} has its name {}{}", address, quoted(device.name),
+                              who_has(name, rdma), quoted(name), end));
 }
 
-void restore_waiting_names(const NameKeeper& keeper) try {
+void restore_waiting_names(const Call& call) try {
     constexpr std::chrono::seconds kTimeout{2};
-    if (!keeper.records.waiting_names().exist()) return;
+    if (!call.records.waiting_names().exist()) return;
     const auto deadline = base::Deadline::in(kTimeout);
     auto rdma = Socket::find_rdma(deadline);
     if (!rdma) return;
-    const base::FileLock lock = keeper.records.lock_rdma(deadline);
-    (void)restore(list_waiting_names(keeper), *rdma, keeper);
+    const base::FileLock lock = call.records.lock_rdma(deadline);
+    (void)restore(list_waiting_names(call), *rdma, call);
 } catch (const base::Error& error) {
-    keeper.log.warn(fmt::format("cannot restore the names of RDMA devices: {}", error.what()));
+    call.log.warn(fmt::format("cannot restore the names of RDMA devices: {}", error.what()));
 }
 
-Names list_waiting_names(const NameKeeper& keeper) try {
-    return keeper.records.waiting_names().load(keeper.boot_id);
+Names list_waiting_names(const Call& call) try {
+    return call.records.waiting_names().load(call.node.boot_id);
 } catch (const base::Error& error) {
-    keeper.log.warn(fmt::format("cannot read which names of RDMA devices are to be restored: {}", error.what()));
+    call.log.warn(fmt::format("cannot read which names of RDMA devices are to be restored: {}", error.what()));
     return {};
 }
 
@@ -179,10 +179,10 @@ std::string own_name(const RdmaDevice& device, const Names& waiting) {
     return found == waiting.end() ? device.name : found->name;
 }
 
-std::vector<std::string> describe_waiting_names(const NameKeeper& keeper) {
+std::vector<std::string> describe_waiting_names(const Call& call) {
     constexpr std::chrono::seconds kTimeout{2};
     std::vector<std::string> texts;
-    const Names waiting = list_waiting_names(keeper);
+    const Names waiting = list_waiting_names(call);
     auto rdma = waiting.empty() ? std::nullopt : Socket::find_rdma(base::Deadline::in(kTimeout));
     if (!rdma) return texts;
     for (const WaitingName& one : waiting)

@@ -5,7 +5,7 @@
 // name that must be restored, the name waits until it is free. Devices in pods are never renamed.
 #pragma once
 
-#include "owners/attachment.hpp"
+#include "owners/call.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/deadline.hpp>
@@ -20,34 +20,23 @@
 
 namespace rdmanet::attach {
 
-/// What these functions need.
-struct NameKeeper {
-    const state::AttachmentStore& records;
-    const std::string& boot_id;
-    const base::Logger& log;
-};
-
-[[nodiscard]] inline NameKeeper name_keeper(const Attachment& attachment) {
-    return {.records = attachment.records, .boot_id = attachment.node.boot_id, .log = attachment.node.log};
-}
-
 /// Restores the name of a device on the host. If the name is taken, it is saved to be restored later, with a warning.
 /// The caller must not hold the lock of RDMA moves. Throws kernel::NetlinkError.
 void restore_rdma_name(kernel::Socket& rdma, const kernel::RdmaDevice& device, const base::BusAddress& address,
-                       const std::string& name, const NameKeeper& keeper, const base::Deadline& deadline);
+                       const std::string& name, const Call& call);
 
 /// Restores the waiting names that are free now, or whose holders also wait for their own names. Failures are only
 /// warnings. The caller must not hold the lock of RDMA moves.
-void restore_waiting_names(const NameKeeper& keeper);
+void restore_waiting_names(const Call& call);
 
 /// The names that wait to be restored. If they cannot be read, warns and returns none.
-[[nodiscard]] std::vector<state::WaitingName> list_waiting_names(const NameKeeper& keeper);
+[[nodiscard]] std::vector<state::WaitingName> list_waiting_names(const Call& call);
 
 /// The name that the device should have: the one that waits to be restored, or else its present one. List `waiting`
 /// before the device.
 [[nodiscard]] std::string own_name(const kernel::RdmaDevice& device, const std::vector<state::WaitingName>& waiting);
 
 /// One sentence for each device on the host whose name waits to be restored.
-[[nodiscard]] std::vector<std::string> describe_waiting_names(const NameKeeper& keeper);
+[[nodiscard]] std::vector<std::string> describe_waiting_names(const Call& call);
 
 } // namespace rdmanet::attach

@@ -35,26 +35,26 @@ void require_same_numbers(const RdmaDevices& made, const std::vector<std::string
 
 /// Whether the VF already has the GUIDs from before. Then the driver need not be bound again, which would take the
 /// device from its users. Both GUIDs count, because the PF may have refused one of them at the first attempt.
-bool has_guids(const BusAddress& address, const RebindDriver& step, const RevertContext& context) {
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+bool has_guids(const BusAddress& address, const RebindDriver& step, const Undo& undo) {
+    Socket route = Socket::open(kernel::Protocol::route, undo.call.deadline);
     const auto link = find_link_on_host(address, route);
     const auto guid = link ? link->port_guid() : std::nullopt;
     if (!guid || guid->to_string() != step.guid) return false;
-    auto rdma = Socket::find_rdma(context.deadline);
+    auto rdma = Socket::find_rdma(undo.call.deadline);
     const auto devices = rdma ? find_rdma_devices(address, *rdma) : RdmaDevices{};
     return step.node_guid == 0 || devices.empty() || devices.front().node_guid == step.node_guid;
 }
 
 /// Binds the driver again, so that it takes the new GUID. Waits for the RDMA devices and the interface that it
 /// creates. The lock is held until then, because they get the lowest free numbers when the driver creates them.
-RdmaDevices rebind(const BusAddress& address, const std::string& driver, const AddContext& context) {
+RdmaDevices rebind(const BusAddress& address, const std::string& driver, const Call& call) {
     constexpr std::chrono::seconds kTimeout{20};
-    Socket rdma = Socket::open(kernel::Protocol::rdma, context.deadline);
-    const base::FileLock lock = context.attachment.records.lock_rdma(context.deadline);
+    Socket rdma = Socket::open(kernel::Protocol::rdma, call.deadline);
+    const base::FileLock lock = call.records.lock_rdma(call.deadline);
     const std::vector<std::string> uverbs = list_uverbs(find_rdma_devices(address, rdma), rdma);
     kernel::bind_anew(address, driver);
-    auto made = wait_for_devices(address, {.link = true, .rdma_devices = 1}, context.host, &rdma,
-                                 context.deadline.at_most(kTimeout));
+    auto made = wait_for_devices(address, {.link = true, .rdma_devices = 1}, *call.host, &rdma,
+                                 call.deadline.at_most(kTimeout));
     if (!made)
         refuse_device(address,
                       fmt::format("has no RDMA device or no IPoIB interface {} s after driver {} was bound again for "
@@ -69,13 +69,11 @@ class Rebind final : public Step {
 public:
     Rebind(BusAddress address, std::string driver) : address_(std::move(address)), driver_(std::move(driver)) {}
 
-    void describe(const AddContext& /*context*/, Description& description) const override {
+    void describe(const Call& /*call*/, Description& description) const override {
         description.add.push_back(
             fmt::format("bind driver {} of device {} again, so that it takes the GUID", quoted(driver_), address_));
     }
-    void apply(const AddContext& context, Progress& progress) override {
-        progress.made_rdma = rebind(address_, driver_, context);
-    }
+    void apply(const Call& call, Progress& progress) override { progress.made_rdma = rebind(address_, driver_, call); }
 
 private:
     BusAddress address_;
@@ -85,17 +83,16 @@ private:
 } // namespace
 
 /// The driver must be bound again if the VF does not have the requested GUID yet.
-void RebindAfterKind::find(const PlanContext& context, Findings& found) {
-    if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
+void RebindAfterKind::find(const Call& call, Findings& found) {
+    if (call.pod == nullptr || !found.device || !found.device->is_infiniband()) return;
     FoundDevice& device = *found.device;
     const auto present = device.link->port_guid();
     if (!device.vf || !present) return;
-    const Attachment& attachment = context.add->attachment;
-    const auto wanted = wanted_settings(context.request, context.config).port_guid;
-    if (wanted) require_unused_guid(device.address, *wanted, attachment, context.host);
+    const auto wanted = wanted_settings(*call.request, *call.config).port_guid;
+    if (wanted) require_unused_guid(device.address, *wanted, call, *call.host);
     if (wanted && wanted != present) {
         device.rebind_to = kernel::driver_of(device.address);
-        auto rdma = kernel::Socket::find_rdma(context.deadline);
+        auto rdma = kernel::Socket::find_rdma(call.deadline);
         const auto devices = rdma ? find_rdma_devices(device.address, *rdma) : RdmaDevices{};
         if (!devices.empty()) device.node_guid = devices.front().node_guid;
     }
@@ -103,11 +100,11 @@ void RebindAfterKind::find(const PlanContext& context, Findings& found) {
         refuse_device(device.address,
                       fmt::format("has no valid GUID ({}): set \"guid\", or run `ip link set {} vf {} port_guid ...`",
                                   *present, device.vf->id.pf, device.vf->id.number));
-    if (!device.rebind_to.empty()) require_no_children(device.address, *device.link, attachment, context.host);
+    if (!device.rebind_to.empty()) require_no_children(device.address, *device.link, call, *call.host);
 }
 
 /// Applying it does nothing. It is undone after the PF has set the old GUIDs again, and then binds the driver again.
-std::unique_ptr<Step> RebindAfterKind::make(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> RebindAfterKind::make(const Call& /*call*/, const Findings& found) {
     if (!found.device || found.device->rebind_to.empty()) return nullptr;
     const FoundDevice& device = *found.device;
     return std::make_unique<RecordedStep<RebindDriver>>(
@@ -117,7 +114,7 @@ std::unique_ptr<Step> RebindAfterKind::make(const AddContext& /*context*/, const
                      .node_guid = device.node_guid});
 }
 
-std::unique_ptr<Step> RebindKind::make(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> RebindKind::make(const Call& /*call*/, const Findings& found) {
     if (!found.device || found.device->rebind_to.empty()) return nullptr;
     return std::make_unique<Rebind>(found.device->address, found.device->rebind_to);
 }
@@ -136,10 +133,10 @@ ByHand RebindAfterKind::by_hand(const Recorded& step, const base::Deadline& /*de
                                     : std::string())};
 }
 
-void RebindAfterKind::revert(const Recorded& step, const RevertContext& context) {
+void RebindAfterKind::revert(const Recorded& step, const Undo& undo) {
     const auto address = find_present_device(step.device);
-    if (!address || has_guids(*address, step, context)) return;
-    const base::FileLock lock = context.records.lock_rdma(context.deadline);
+    if (!address || has_guids(*address, step, undo)) return;
+    const base::FileLock lock = undo.call.records.lock_rdma(undo.call.deadline);
     kernel::bind_anew(*address, step.driver);
 }
 

@@ -54,19 +54,19 @@ std::optional<ByHand> by_hand(const state::Step& step, const base::Deadline& dea
 
 } // namespace
 
-Findings find_out(const PlanContext& context, const std::optional<Movable>& moving) {
-    Findings found = find_subject(context, moving);
+Findings find_out(const Call& call, const std::optional<Movable>& moving, const kernel::Link* locked_parent) {
+    Findings found = find_subject(call, moving, locked_parent);
     if (found.device && found.device->is_settled) return found;
     for_each(Kinds(), [&]<class Kind>() {
-        if constexpr (requires { Kind::find(context, found); }) Kind::find(context, found);
+        if constexpr (requires { Kind::find(call, found); }) Kind::find(call, found);
     });
     return found;
 }
 
-Steps plan_steps(const AddContext& context, const Findings& found) {
+Steps plan_steps(const Call& call, const Findings& found) {
     Steps steps;
     for_each(Kinds(), [&]<class Kind>() {
-        if (auto step = Kind::make(context, found)) steps.push_back(std::move(step));
+        if (auto step = Kind::make(call, found)) steps.push_back(std::move(step));
     });
     return steps;
 }
@@ -86,9 +86,9 @@ std::string rdma_device_of(const Steps& steps) {
     return {};
 }
 
-void check_steps(const CheckContext& context) {
+void check_steps(const Comparison& compared) {
     for_each(Kinds(), [&]<class Kind>() {
-        if constexpr (requires { Kind::check(context); }) Kind::check(context);
+        if constexpr (requires { Kind::check(compared); }) Kind::check(compared);
     });
 }
 
@@ -123,8 +123,8 @@ std::string describe_unreverted(const state::Step& step, const base::Deadline& d
     return fmt::format("{}, recorded as {}", describe(step), state::to_text(step));
 }
 
-void revert(const state::Step& step, const RevertContext& context) {
-    visit(step, [&](const auto& value, auto kind) { kind.revert(value, context); });
+void revert(const state::Step& step, const Undo& undo) {
+    visit(step, [&](const auto& value, auto kind) { kind.revert(value, undo); });
 }
 
 } // namespace rdmanet::attach

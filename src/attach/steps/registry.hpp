@@ -1,9 +1,9 @@
 // The kinds of steps all together, and the steps of records.
 #pragma once
 
-#include "context.hpp"
 #include "device_find.hpp"
 #include "step.hpp"
+#include "undo.hpp"
 
 #include <rdmanet/state/step.hpp>
 
@@ -13,20 +13,21 @@
 
 namespace rdmanet::attach {
 
-/// Finds out what the steps are planned from. `moving` is the device or interface that moves, if there is one. Reads
-/// the kernel and changes nothing. Throws CniError with the fix for everything that would make ADD fail later, as far
+/// Finds out what the steps are planned from. `moving` is the device or interface that moves, if there is one;
+/// `locked_parent` the parent that ADD has locked. Reads the kernel and changes nothing. Throws CniError with the fix for everything that would make ADD fail later, as far
 /// as that is known without a pod.
-[[nodiscard]] Findings find_out(const PlanContext& context, const std::optional<Movable>& moving);
+[[nodiscard]] Findings find_out(const Call& call, const std::optional<Movable>& moving,
+                                const kernel::Link* locked_parent = nullptr);
 
 /// The steps of an ADD, in the order of applying them. Throws as above.
-[[nodiscard]] Steps plan_steps(const AddContext& context, const Findings& found);
+[[nodiscard]] Steps plan_steps(const Call& call, const Findings& found);
 
 [[nodiscard]] std::vector<state::Step> recorded(const Steps& steps);
 /// AttachmentRecord::rdma_device
 [[nodiscard]] std::string rdma_device_of(const Steps& steps);
 
 /// Throws CniError (code 107) for the first difference.
-void check_steps(const CheckContext& context);
+void check_steps(const Comparison& compared);
 
 // Functions for steps of records.
 
@@ -47,6 +48,6 @@ void check_steps(const CheckContext& context);
 [[nodiscard]] bool is_spoilt_by(const state::Step& step, const state::Step& later);
 
 /// Undoes a step that was applied, half applied or never begun. Safe to repeat. Throws if something is left.
-void revert(const state::Step& step, const RevertContext& context);
+void revert(const state::Step& step, const Undo& undo);
 
 } // namespace rdmanet::attach

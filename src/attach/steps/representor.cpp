@@ -49,16 +49,16 @@ std::optional<Link> find_link_of(const SetRepresentor& step, kernel::Socket& rou
 /// Brings the representor up, and raises its MTU to the configured one. Never lowers the MTU: a bridge takes the
 /// smallest MTU of its ports (br_mtu_auto_adjust()). If the representor is not a port of a bridge or the like, IPv6 is
 /// disabled on it, because the host would otherwise accept what the pod sends, router advertisements for example.
-void set_up_representor(FoundRepresentor& representor, const AddContext& context) {
+void set_up_representor(FoundRepresentor& representor, const Call& call) {
     kernel::LinkChange change;
-    if (representor.mtu) change.mtu = context.config.mtu;
+    if (representor.mtu) change.mtu = call.config->mtu;
     if (representor.was_down) change.state = kernel::AdminState::up;
     if (!change.mtu && !change.state) return;
     const unsigned ifindex = representor.link.ifindex;
     base::in_context(fmt::format("representor {}", quoted(representor.link.name)), [&] {
         if (representor.had_ipv6) switch_ipv6(representor.link, false);
-        kernel::change_link(context.host, ifindex, change);
-        if (auto now = kernel::find_link(context.host, ifindex)) representor.link = *std::move(now);
+        kernel::change_link(*call.host, ifindex, change);
+        if (auto now = kernel::find_link(*call.host, ifindex)) representor.link = *std::move(now);
     });
 }
 
@@ -83,18 +83,18 @@ public:
                                .device = address_.to_string()}};
     }
 
-    void describe(const AddContext& context, Description& description) const override {
-        const std::string mtu = found_.mtu ? mtu_text(*found_.mtu, context.config.mtu) : std::string();
+    void describe(const Call& call, Description& description) const override {
+        const std::string mtu = found_.mtu ? mtu_text(*found_.mtu, call.config->mtu) : std::string();
         const std::string text =
             fmt::format("{}{}{}", found_.was_down ? ", up" : "", mtu, found_.had_ipv6 ? ", without IPv6" : "");
         description.add.push_back(text.empty() ? fmt::format("leave its representor {} as it is", quoted(name_))
                                                : fmt::format("set its representor {}{}", quoted(name_), text));
     }
 
-    void apply(const AddContext& context, Progress& /*progress*/) override { set_up_representor(found_, context); }
+    void apply(const Call& call, Progress& /*progress*/) override { set_up_representor(found_, call); }
 
     /// Names the representor in the result, for whoever connects it on the host.
-    void conclude(const AddContext& /*context*/, const Progress& /*progress*/, Conclusion& end) const override {
+    void conclude(const Call& /*call*/, const Progress& /*progress*/, Conclusion& end) const override {
         const Link& link = found_.link;
         end.on_host = cni::Interface{.name = link.name, .mac = link.hardware_address_text(), .mtu = link.mtu};
     }
@@ -109,40 +109,39 @@ private:
 } // namespace
 
 /// Finds the VF's representor by its number and port name, whatever its name. None if the PF is in legacy mode.
-void RepresentorKind::find(const PlanContext& context, Findings& found) {
-    if (context.add == nullptr || !found.device || !found.device->vf) return;
+void RepresentorKind::find(const Call& call, Findings& found) {
+    if (call.pod == nullptr || !found.device || !found.device->vf) return;
     FoundDevice& device = *found.device;
     const kernel::VfOf& vf = device.vf->of;
     const Representors representors = kernel::representors_of(vf.pf);
     if (representors.empty()) return;
-    auto link = find_link_of(representors, vf.number, context.host);
+    auto link = find_link_of(representors, vf.number, *call.host);
     if (!link) {
-        context.log.warn(
-            fmt::format("{} has no representor on the host, and its PF is in switchdev mode: the pod reaches "
-                        "nobody, unless another namespace connects the representor. `devlink port` names it",
-                        device.vf->id));
+        call.log.warn(fmt::format("{} has no representor on the host, and its PF is in switchdev mode: the pod reaches "
+                                  "nobody, unless another namespace connects the representor. `devlink port` names it",
+                                  device.vf->id));
         return;
     }
     FoundRepresentor representor{.link = *std::move(link)};
-    const auto mtu = mtu_for(device, context.config);
+    const auto mtu = mtu_for(device, *call.config);
     if (mtu && representor.link.mtu < *mtu) representor.mtu = representor.link.mtu;
     representor.was_down = !representor.link.is_up();
     representor.had_ipv6 = representor.was_down && !representor.link.master_ifindex && has_ipv6(representor.link);
     device.representor = std::move(representor);
 }
 
-std::unique_ptr<Step> RepresentorKind::make(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> RepresentorKind::make(const Call& /*call*/, const Findings& found) {
     if (!found.device || !found.device->representor) return nullptr;
     return std::make_unique<Representor>(*found.device, *found.device->representor);
 }
 
 /// Its name and a larger MTU are no difference: its bridge may need them.
-void RepresentorKind::check(const CheckContext& context) {
-    const state::AttachmentRecord& record = context.record;
-    const auto& mtu = context.wanted.mtu;
+void RepresentorKind::check(const Comparison& compared) {
+    const state::AttachmentRecord& record = compared.record;
+    const auto& mtu = compared.wanted.mtu;
     const auto* step = record.find_step<state::SetRepresentor>();
-    if (context.wanted.kind != "sriov" || !step) return;
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    if (compared.wanted.kind != "sriov" || !step) return;
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, compared.call.deadline);
     const auto link = find_link_of(*step, route);
     if (!link)
         differs(fmt::format("representor {} of {} is gone from the host", quoted(step->name), record.device()),
@@ -173,8 +172,8 @@ ByHand RepresentorKind::by_hand(const Recorded& step, const base::Deadline& dead
                                           : std::string())};
 }
 
-void RepresentorKind::revert(const Recorded& step, const RevertContext& context) {
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+void RepresentorKind::revert(const Recorded& step, const Undo& undo) {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, undo.call.deadline);
     const auto link = find_link_of(step, route);
     if (!link || link->ifindex != step.ifindex) return; // the PF has created another one since: nothing to restore
     kernel::LinkChange change;

@@ -49,31 +49,31 @@ void warn_of_new_numbers(const ResetFunction& step, const std::vector<std::strin
 /// Waits for what the driver creates after the reset, and returns the RDMA devices in the driver's order. Throws if
 /// the deadline left too little time for that, because the next attempt has more.
 RdmaDevices await_devices(const ResetFunction& step, const BusAddress& address,
-                          const std::vector<std::string>& uverbs_before, Socket* rdma, const RevertContext& context) {
+                          const std::vector<std::string>& uverbs_before, Socket* rdma, const Undo& undo) {
     constexpr std::chrono::seconds kTimeout{10};
-    const bool is_cut_short = context.deadline.remaining() < kTimeout;
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    auto made = wait_for_devices(address, {.link = had_link(context.record), .rdma_devices = step.rdma_names.size()},
-                                 route, rdma, context.deadline.at_most(kTimeout));
+    const bool is_cut_short = undo.call.deadline.remaining() < kTimeout;
+    Socket route = Socket::open(kernel::Protocol::route, undo.call.deadline);
+    auto made = wait_for_devices(address, {.link = had_link(undo.record), .rdma_devices = step.rdma_names.size()},
+                                 route, rdma, undo.call.deadline.at_most(kTimeout));
     if (!made && is_cut_short)
         throw base::Error(fmt::format("device {} lacks its net device or an RDMA device after its reset", address));
     if (!made) {
-        context.log.warn(
+        undo.call.log.warn(
             fmt::format("device {} lacks its net device or an RDMA device {} s after its reset: look into `dmesg` "
                         "for messages of driver {}",
                         address, kTimeout.count(), quoted(step.driver)));
         return {};
     }
     sort_in_driver_order(*made);
-    if (rdma != nullptr) warn_of_new_numbers(step, uverbs_before, list_uverbs(*made, *rdma), context.log);
+    if (rdma != nullptr) warn_of_new_numbers(step, uverbs_before, list_uverbs(*made, *rdma), undo.call.log);
     return *std::move(made);
 }
 
 /// Restores the names of the RDMA devices. KeepDevice restores the net device.
 void restore_names(const RdmaDevices& made, const ResetFunction& step, const BusAddress& address, Socket& rdma,
-                   const RevertContext& context) {
+                   const Undo& undo) {
     for (std::size_t at = 0; at < std::min(made.size(), step.rdma_names.size()); ++at)
-        restore_rdma_name(rdma, made[at], address, step.rdma_names[at], name_keeper(context), context.deadline);
+        restore_rdma_name(rdma, made[at], address, step.rdma_names[at], undo.call);
 }
 
 /// Returns false if the device still has a driver, or if the driver is not loaded: it will take the device when it is.
@@ -111,13 +111,13 @@ std::string failure_of(Act&& act) {
 
 /// Unbinds the driver and resets the device. Returns why that failed, or nothing. The lock of RDMA moves is not held
 /// during the reset, which may take the kernel a minute.
-std::string reset_alone(const BusAddress& address, Socket* rdma, const RevertContext& context) {
+std::string reset_alone(const BusAddress& address, Socket* rdma, const Undo& undo) {
     std::string obstacle = obstacle_to_reset(address);
     if (obstacle.empty()) obstacle = user_of(address, rdma);
     if (!obstacle.empty()) return obstacle;
     return failure_of([&] {
         {
-            const base::FileLock lock = context.records.lock_rdma(context.deadline);
+            const base::FileLock lock = undo.call.records.lock_rdma(undo.call.deadline);
             kernel::unbind(address);
         }
         kernel::reset(address);
@@ -140,7 +140,7 @@ class ResetAfter final : public RecordedStep<ResetFunction> {
 public:
     using RecordedStep::RecordedStep;
 
-    void describe(const AddContext& /*context*/, Description& description) const override {
+    void describe(const Call& /*call*/, Description& description) const override {
         description.end.push_back(fmt::format("reset device {} when the pod is gone", step_.device));
     }
 };
@@ -161,17 +161,16 @@ void require_resettable(const BusAddress& address) {
 
 } // namespace
 
-void ResetAfterKind::find(const PlanContext& context, Findings& found) {
-    if (!found.device || !context.config.reset) return;
+void ResetAfterKind::find(const Call& call, Findings& found) {
+    if (!found.device || !call.config->reset) return;
     FoundDevice& device = *found.device;
     require_resettable(device.address);
-    if (context.add == nullptr) return;
-    device.reset = plan_reset(device.address, device.waiting_names, context.log, context.deadline);
-    if (device.reset && device.link)
-        require_no_children(device.address, *device.link, context.add->attachment, context.host);
+    if (call.pod == nullptr) return;
+    device.reset = plan_reset(device.address, device.waiting_names, call);
+    if (device.reset && device.link) require_no_children(device.address, *device.link, call, *call.host);
 }
 
-std::unique_ptr<Step> ResetAfterKind::make(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> ResetAfterKind::make(const Call& /*call*/, const Findings& found) {
     if (!found.device || !found.device->reset) return nullptr;
     const FoundReset& reset = *found.device->reset;
     return std::make_unique<ResetAfter>(ResetFunction{
@@ -179,15 +178,15 @@ std::unique_ptr<Step> ResetAfterKind::make(const AddContext& /*context*/, const 
 }
 
 std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vector<state::WaitingName>& waiting,
-                                     const base::Logger& log, const base::Deadline& deadline) {
+                                     const Call& call) {
     FoundReset found{.driver = kernel::driver_of(address)};
     // VFIO resets the device before and after each program that opens it (vfio_pci_core_enable() and
     // vfio_pci_core_disable(), drivers/vfio/pci/vfio_pci_core.c).
     if (is_vfio_driver(found.driver)) {
-        log.debug(fmt::format("device {} is reset by its driver {}", address, quoted(found.driver)));
+        call.log.debug(fmt::format("device {} is reset by its driver {}", address, quoted(found.driver)));
         return std::nullopt;
     }
-    auto rdma = Socket::find_rdma(deadline);
+    auto rdma = Socket::find_rdma(call.deadline);
     if (const std::string use = user_of(address, rdma ? &*rdma : nullptr); !use.empty())
         throw cni::CniError(cni::ErrorCode::rdma, fmt::format("{} before a pod gets the device", use));
     for (const kernel::RdmaDevice& device : list_in_driver_order(address, rdma ? &*rdma : nullptr))
@@ -219,24 +218,24 @@ ByHand ResetAfterKind::by_hand(const Recorded& step, const base::Deadline& /*dea
 /// The reset is repeated at each attempt, because the device does not show whether it was reset. If the reset fails,
 /// the device still gets its driver back, but its record keeps it from the next pod. If somebody has bound another
 /// driver since, that driver stays.
-void ResetAfterKind::revert(const Recorded& step, const RevertContext& context) {
+void ResetAfterKind::revert(const Recorded& step, const Undo& undo) {
     const auto address = BusAddress::parse(step.device);
     if (!address || !kernel::device_exists(*address)) return;
     const std::string present = kernel::driver_of(*address);
     if (is_user_space_driver(present)) return;
     const std::string by_now = present.empty() ? step.driver : present;
-    auto rdma = Socket::find_rdma(context.deadline);
+    auto rdma = Socket::find_rdma(undo.call.deadline);
     Socket* const socket = rdma ? &*rdma : nullptr;
     const auto uverbs = list_uverbs_in_driver_order(*address, socket);
-    std::string failure = reset_alone(*address, socket, context);
+    std::string failure = reset_alone(*address, socket, undo);
     if (!failure.empty()) failure += fix_for(*address);
     RdmaDevices made;
     const std::string unbound = failure_of([&] {
-        const base::FileLock lock = context.records.lock_rdma(context.deadline);
+        const base::FileLock lock = undo.call.records.lock_rdma(undo.call.deadline);
         if (bind_again(*address, by_now) && by_now == step.driver)
-            made = await_devices(step, *address, uverbs, socket, context);
+            made = await_devices(step, *address, uverbs, socket, undo);
     });
-    if (!made.empty()) restore_names(made, step, *address, *socket, context);
+    if (!made.empty()) restore_names(made, step, *address, *socket, undo);
     if (!unbound.empty()) failure += fmt::format("{}{}", failure.empty() ? "" : "; ", unbound);
     if (!failure.empty()) throw base::Error(failure);
 }

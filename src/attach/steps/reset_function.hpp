@@ -19,7 +19,6 @@ namespace rdmanet::attach {
 /// What DEL must do. nullopt if the device's driver resets it by itself (VFIO). FoundReset::rdma_names are the names
 /// of the RDMA devices on the host, or those that wait to be restored.
 [[nodiscard]] std::optional<FoundReset> plan_reset(const base::BusAddress& address,
-                                                   const std::vector<state::WaitingName>& waiting,
-                                                   const base::Logger& log, const base::Deadline& deadline);
+                                                   const std::vector<state::WaitingName>& waiting, const Call& call);
 
 } // namespace rdmanet::attach

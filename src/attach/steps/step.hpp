@@ -1,12 +1,11 @@
 // One step of an ADD: it knows what to do, and what it found before. What undoes it is a state::Step.
 #pragma once
 
-#include "check_context.hpp"
+#include "comparison.hpp"
 #include "findings.hpp"
 
-#include "lookup/pod_side.hpp"
 #include "lookup/rdma_devices.hpp"
-#include "owners/attachment.hpp"
+#include "owners/call.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
@@ -23,30 +22,6 @@
 #include <vector>
 
 namespace rdmanet::attach {
-
-/// The input of an ADD or of its dry run.
-struct AddContext {
-    const cni::Request& request;
-    const config::Config& config;
-    const Attachment& attachment;
-    PodSide& pod;
-    kernel::Socket& host; // routing socket of the host's namespace
-    const base::Deadline& deadline;
-
-    [[nodiscard]] const base::Logger& log() const { return attachment.node.log; }
-};
-
-/// The input of planning, for ADD, its dry run and STATUS. For STATUS there is no attachment and no pod yet.
-struct PlanContext {
-    const cni::Request& request;
-    const config::Config& config;
-    const state::AttachmentStore& records;
-    const base::Logger& log;
-    const base::Deadline& deadline;
-    kernel::Socket& host;                        // see AddContext
-    const AddContext* add = nullptr;             // null for STATUS
-    const kernel::Link* locked_parent = nullptr; // if ADD has locked one
-};
 
 /// What steps learn and later steps need.
 struct Progress {
@@ -85,13 +60,13 @@ public:
     /// The value for AttachmentRecord::rdma_device, if this step gives the pod an RDMA device.
     [[nodiscard]] virtual std::string rdma_device() const { return {}; }
     /// Adds lines for `rdmanet plan`.
-    virtual void describe(const AddContext& /*context*/, Description& /*description*/) const {}
+    virtual void describe(const Call& /*call*/, Description& /*description*/) const {}
     /// Called after each earlier step. Returns true if recorded() has changed: the record is then written again.
-    [[nodiscard]] virtual bool learn(const AddContext& /*context*/, const Progress& /*progress*/) { return false; }
+    [[nodiscard]] virtual bool learn(const Call& /*call*/, const Progress& /*progress*/) { return false; }
     /// Makes the change. The record already has it.
-    virtual void apply(const AddContext& /*context*/, Progress& /*progress*/) {}
+    virtual void apply(const Call& /*call*/, Progress& /*progress*/) {}
     /// Called when all steps are applied.
-    virtual void conclude(const AddContext& /*context*/, const Progress& /*progress*/, Conclusion& /*end*/) const {}
+    virtual void conclude(const Call& /*call*/, const Progress& /*progress*/, Conclusion& /*end*/) const {}
 };
 
 /// A step that is undone from a `Value`. Unless a class adds more, applying it does nothing: its place in the list only

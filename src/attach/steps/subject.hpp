@@ -11,6 +11,7 @@ namespace rdmanet::attach {
 
 /// `moving` is the device or interface that moves, if there is one. Reads the kernel and changes nothing. Throws
 /// CniError with the fix if it does not exist, or if the node or another attachment needs it.
-[[nodiscard]] Findings find_subject(const PlanContext& context, const std::optional<Movable>& moving);
+[[nodiscard]] Findings find_subject(const Call& call, const std::optional<Movable>& moving,
+                                    const kernel::Link* locked_parent);
 
 } // namespace rdmanet::attach

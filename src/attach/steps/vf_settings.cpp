@@ -89,12 +89,12 @@ void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::
 /// Settings that CHECK must find again beyond the configured ones, as far as the driver reports them. The MAC only of
 /// a VF with a net device, because programs in user space choose their own.
 std::optional<kernel::VfSettings> settings_to_keep(const FoundVf& vf, const std::optional<kernel::Link>& link,
-                                                   const AddContext& context) {
+                                                   const Call& call) {
     // A driver may have changed more than was requested, some of it when the VF came up.
-    const auto present = kernel::find_vf(context.host, vf.id);
+    const auto present = kernel::find_vf(*call.host, vf.id);
     if (!present) return std::nullopt;
-    kernel::VfSettings kept = kernel::difference(kernel::without_port_speed(*present, vf.id),
-                                                 wanted_settings(context.request, context.config));
+    kernel::VfSettings kept =
+        kernel::difference(kernel::without_port_speed(*present, vf.id), wanted_settings(*call.request, *call.config));
     if (!link || kept.mac == link->mac()) kept.mac.reset(); // it may be the VF's own MAC, which the pod may change
     return kept;
 }
@@ -112,7 +112,7 @@ public:
                       .device = address_.to_string()}};
     }
 
-    void describe(const AddContext& /*context*/, Description& description) const override {
+    void describe(const Call& /*call*/, Description& description) const override {
         std::string changes;
         for (const kernel::VfSettings& each : kernel::each_of(vf_.changes)) {
             const std::string before = kernel::to_string(kernel::restrict_to(vf_.before, each));
@@ -123,14 +123,14 @@ public:
                                                   : fmt::format("set {}: {}", vf_.id, changes));
     }
 
-    void apply(const AddContext& context, Progress& /*progress*/) override {
+    void apply(const Call& call, Progress& /*progress*/) override {
         if (vf_.changes.empty()) return;
-        apply_settings(vf_, address_, context.host, context.log());
+        apply_settings(vf_, address_, *call.host, call.log);
     }
 
-    void conclude(const AddContext& context, const Progress& /*progress*/, Conclusion& end) const override {
-        end.record.vf_settings = settings_to_keep(vf_, link_, context);
-        end.record.wanted->vf = wanted_settings(context.request, context.config);
+    void conclude(const Call& call, const Progress& /*progress*/, Conclusion& end) const override {
+        end.record.vf_settings = settings_to_keep(vf_, link_, call);
+        end.record.wanted->vf = wanted_settings(*call.request, *call.config);
     }
 
 private:
@@ -141,53 +141,53 @@ private:
 
 /// A VLAN that the VF has already, and the configuration says nothing of, is the pod's: an administrator's intention,
 /// or what another plugin left behind.
-void warn_of_inherited_vlan(const FoundVf& vf, const PlanContext& context) {
+void warn_of_inherited_vlan(const FoundVf& vf, const Call& call) {
     const auto& vlan = vf.before.vlan;
-    if (!vlan || vlan->id == 0 || std::get<config::Sriov>(context.config.attach).settings.vlan) return;
-    context.log.warn(
+    if (!vlan || vlan->id == 0 || std::get<config::Sriov>(call.config->attach).settings.vlan) return;
+    call.log.warn(
         fmt::format("{} has VLAN {}, and network {} sets none: the pod is in that VLAN. Set \"vlan\" to it if that is "
                     "intended, otherwise run `ip link set {} vf {} vlan 0`",
-                    vf.id, vlan->id, quoted(context.request.conf.name), vf.id.pf, vf.id.number));
+                    vf.id, vlan->id, quoted(call.request->conf.name), vf.id.pf, vf.id.number));
 }
 
 } // namespace
 
-void VfSettingsKind::find(const PlanContext& context, Findings& found) {
-    if (context.add != nullptr && found.device && found.device->vf) warn_of_inherited_vlan(*found.device->vf, context);
+void VfSettingsKind::find(const Call& call, Findings& found) {
+    if (call.pod != nullptr && found.device && found.device->vf) warn_of_inherited_vlan(*found.device->vf, call);
 }
 
-std::unique_ptr<Step> VfSettingsKind::make(const AddContext& /*context*/, const Findings& found) {
+std::unique_ptr<Step> VfSettingsKind::make(const Call& /*call*/, const Findings& found) {
     if (!found.device || !found.device->vf) return nullptr;
     return std::make_unique<VfSettingsStep>(*found.device);
 }
 
 /// Compares with the configuration and, for what it does not set or the driver did not confirm, with what ADD left.
-void VfSettingsKind::check(const CheckContext& context) {
-    const auto address = base::BusAddress::parse(context.record.device());
-    if (context.wanted.kind != "sriov" || !address) return;
-    const kernel::Link* const link = context.link ? &*context.link : nullptr;
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+void VfSettingsKind::check(const Comparison& compared) {
+    const auto address = base::BusAddress::parse(compared.record.device());
+    if (compared.wanted.kind != "sriov" || !address) return;
+    const kernel::Link* const link = compared.link ? &*compared.link : nullptr;
+    Socket route = Socket::open(kernel::Protocol::route, compared.call.deadline);
     const VfView vf = view_vf(*address, route);
-    kernel::VfSettings left = context.record.vf_settings.value_or(kernel::VfSettings{});
+    kernel::VfSettings left = compared.record.vf_settings.value_or(kernel::VfSettings{});
     // Some PFs report the MAC that the VF chose itself (i40e, ice), which a later plugin may have changed. They report
     // none for a while after the VF's interface was down.
     const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();
     if (tells_own_mac || (vf.present.mac && vf.present.mac->is_zero())) left.mac.reset();
     const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
-    const kernel::VfSettings lost = kernel::lost(context.wanted.vf, left, present);
+    const kernel::VfSettings lost = kernel::lost(compared.wanted.vf, left, present);
     if (!lost.empty())
         differs(fmt::format("{} has {}, expected {}, as ADD left it", vf.id, kernel::restrict_to(present, lost), lost),
                 fmt::format("run `{}`, or delete the pod", to_command(lost, vf.id)));
 }
 
-FoundVf find_vf(const base::BusAddress& address, const PlanContext& context) {
-    VfView vf = view_vf(address, context.host);
-    require_mtu(context.config, vf.pf);
+FoundVf find_vf(const base::BusAddress& address, const Call& call) {
+    VfView vf = view_vf(address, *call.host);
+    require_mtu(*call.config, vf.pf);
     FoundVf found{.of = vf.of,
                   .id = std::move(vf.id),
                   .pf = std::move(vf.pf),
                   .before = vf.present,
-                  .changes = kernel::difference(wanted_settings(context.request, context.config), vf.present)};
+                  .changes = kernel::difference(wanted_settings(*call.request, *call.config), vf.present)};
     require_settings_of_link_layer(found, address);
     return found;
 }
@@ -209,11 +209,11 @@ ByHand VfSettingsKind::by_hand(const Recorded& step, const base::Deadline& deadl
     return {.text = fmt::format("once the pod is gone, run `{}`", to_command(step.before, *vf))};
 }
 
-void VfSettingsKind::revert(const Recorded& step, const RevertContext& context) {
+void VfSettingsKind::revert(const Recorded& step, const Undo& undo) {
     const auto address = base::PciAddress::parse(step.pf);
     // A PF that loses its driver also loses its VFs, and their settings with them.
     if (!address || kernel::count_vfs_of(*address) <= step.number) return;
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    Socket route = Socket::open(kernel::Protocol::route, undo.call.deadline);
     const auto vf = find_vf_id({.pf = *address, .number = step.number}, route);
     if (!vf)
         throw base::Error(

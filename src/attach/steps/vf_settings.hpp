@@ -16,6 +16,6 @@ namespace rdmanet::attach {
 /// - the device is not a VF, or its PF cannot be asked
 /// - the PF's MTU is below the configured one
 /// - the link layer does not have a requested setting
-[[nodiscard]] FoundVf find_vf(const base::BusAddress& address, const PlanContext& context);
+[[nodiscard]] FoundVf find_vf(const base::BusAddress& address, const Call& call);
 
 } // namespace rdmanet::attach

@@ -46,16 +46,22 @@ private:
     base::UniqueFd read_, write_;
 };
 
+const state::AttachmentKey kAttachment{.network = "net", .container_id = "c1", .ifname = "net1"};
+
 class Ground {
 public:
     [[nodiscard]] state::AttachmentStore store() const { return node().records(); }
-    [[nodiscard]] Node node() const { return {directory_.path(), base::Logger(base::LogLevel::error)}; }
+    [[nodiscard]] const Node& node() const { return node_; }
+    [[nodiscard]] Call call(base::Deadline deadline = base::Deadline::in(kLong)) const {
+        Call call(node_, deadline);
+        call.key = kAttachment;
+        return call;
+    }
 
 private:
     rdmanet::test::Directory directory_;
+    Node node_{directory_.path(), base::Logger(base::LogLevel::error)};
 };
-
-const state::AttachmentKey kAttachment{.network = "net", .container_id = "c1", .ifname = "net1"};
 
 /// The end of an ADD that has the lock.
 int commit_with(base::FileLock& lock, const Ground& ground) {
@@ -63,7 +69,7 @@ int commit_with(base::FileLock& lock, const Ground& ground) {
     record.key = kAttachment;
     record.boot_id = "boot";
     try {
-        commit(record, lock, ground.node(), ground.store(), base::Deadline::in(kLong));
+        commit(record, lock, ground.call());
         return kCommitted;
     } catch (const cni::CniError& error) {
         return error.code();
@@ -85,7 +91,7 @@ int end_of(pid_t child) {
 std::string recall_at_once(const Ground& ground) {
     const auto now = base::Deadline::in(std::chrono::milliseconds(0));
     try {
-        (void)lock_or_recall(kAttachment, ground.node(), ground.store(), std::chrono::milliseconds(0), now);
+        (void)lock_or_recall(ground.call(now), std::chrono::milliseconds(0));
         return "locked";
     } catch (const base::TimeoutError& error) {
         return error.what();
@@ -108,7 +114,7 @@ TEST_CASE("a recalled ADD does not commit, and the next ADD of the same containe
     locked.await();
     CHECK_THAT(recall_at_once(ground), Names("undo itself", "held by process"));
     CHECK(ground.store().list_recalled() == std::vector<state::AttachmentKey>{kAttachment});
-    forget_void_recalls(ground.node(), ground.store(), base::Deadline::in(kLong));
+    forget_void_recalls(ground.call());
     CHECK(ground.store().find_recall(kAttachment)); // the recalled ADD still exists
     recalled.tell();
     CHECK(end_of(first) == kRecalled);
@@ -122,7 +128,7 @@ TEST_CASE("a recall does not affect other ADDs, and ends with the first that com
     for (const bool collected : {false, true}) {
         ground.store().save_recall(kAttachment, "1 1 1 boot\n");
         if (collected) {
-            forget_void_recalls(ground.node(), ground.store(), base::Deadline::in(kLong));
+            forget_void_recalls(ground.call());
             CHECK_FALSE(ground.store().find_recall(kAttachment));
         }
         const auto add = [&] {

@@ -375,17 +375,15 @@ TEST_CASE("undoing a record releases no leases that a record of the other role h
     Rig rig(plain(kIpam));
     REQUIRE(rig.add() == "");
     const Node node = rig.node();
-    const state::AttachmentStore records = node.records();
-    leases::Leases leases(node, records);
-    const auto deadline = base::Deadline::in(std::chrono::seconds(60));
+    const Call call(node, base::Deadline::in(std::chrono::seconds(60)));
     state::AttachmentRecord other = record_of(rig);
     other.key.role = state::kIpamRole;
     other.steps.clear();
-    records.save(other);
+    call.records.save(other);
     state::AttachmentRecord bare = record_of(rig);
     bare.leases.clear();
-    CHECK(detach(bare, {}, node, records, leases, deadline).empty());
-    CHECK(leases.find(other.key, {}, deadline).size() == 1);
-    CHECK(detach(other, {}, node, records, leases, deadline).empty());
-    CHECK(leases.find(other.key, {}, deadline).empty());
+    CHECK(detach(bare, call).empty());
+    CHECK(call.leases.find(other.key, {}, call.deadline).size() == 1);
+    CHECK(detach(other, call).empty());
+    CHECK(call.leases.find(other.key, {}, call.deadline).empty());
 }

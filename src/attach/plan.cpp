@@ -1,4 +1,4 @@
-#include "prepare.hpp"
+#include "plan.hpp"
 
 #include "steps/registry.hpp"
 
@@ -42,44 +42,31 @@ void require_expressible(const cni::Request& request, const config::Config& conf
                     version));
 }
 
-/// Throws CniError if the version cannot express the result, or if the IPAM plugin is not installed.
-void require_possible(const cni::Request& request, const config::Config& config, const base::Logger& log) {
-    require_expressible(request, config);
-    if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))
-        cni::require_plugin(cni::delegate_call(request, other->plugin));
-    warn_of_ignored_requests(request, config, log);
-}
-
 } // namespace
 
-Target find_target(const cni::Request& request, const config::Config& config, const Attachment& attachment,
-                   const base::Deadline& deadline) {
-    require_storable(attachment.key, request.names);
-    require_possible(request, config, attachment.node.log);
-    Target target{.pod = open_pod_side(request, deadline), .moving = {}};
-    if (config.is_device()) target.moving = find_movable(request, config, target.pod, attachment.records, deadline);
-    return target;
+void require_possible(const Call& call) {
+    require_storable(call.key, call.request->names);
+    require_expressible(*call.request, *call.config);
+    if (const auto* other = std::get_if<config::DelegatedIpam>(&call.config->ipam))
+        cni::require_plugin(cni::delegate_call(*call.request, other->plugin));
+    warn_of_ignored_requests(*call.request, *call.config, call.log);
 }
 
-Prepared prepare(const AddContext& context, const std::optional<Movable>& moving, const kernel::Link* locked_parent) {
-    const cni::Request& request = context.request;
-    if (!context.config.is_rdma_only() && kernel::find_link(context.pod.route, request.ifname()))
+Plan plan(const Call& call, const std::optional<Movable>& moving, const kernel::Link* locked_parent) {
+    const cni::Request& request = *call.request;
+    if (!call.config->is_rdma_only() && kernel::find_link(call.pod->route, request.ifname()))
         throw cni::CniError(
             cni::ErrorCode::name_taken,
             fmt::format("interface {} already exists in {}: remove it, or choose another interface name",
                         quoted(request.ifname().to_string()), request.netns_path));
-    const PlanContext to_plan{request,       context.config,   context.attachment.records,
-                              context.log(), context.deadline, context.host,
-                              &context,      locked_parent};
-    Prepared prepared{.found = find_out(to_plan, moving),
-                      .steps = {},
-                      .record = begin_record(request, context.attachment.node,
-                                             identify(request.netns_path, context.pod.netns, context.pod.route))};
-    prepared.steps = plan_steps(context, prepared.found);
-    prepared.record.attach = context.config.kind();
-    prepared.record.rdma_device = rdma_device_of(prepared.steps);
-    prepared.record.steps = recorded(prepared.steps);
-    return prepared;
+    Plan plan{.found = find_out(call, moving, locked_parent),
+              .steps = {},
+              .record = begin_record(call, identify(request.netns_path, call.pod->netns, call.pod->route))};
+    plan.steps = plan_steps(call, plan.found);
+    plan.record.attach = call.config->kind();
+    plan.record.rdma_device = rdma_device_of(plan.steps);
+    plan.record.steps = recorded(plan.steps);
+    return plan;
 }
 
 } // namespace rdmanet::attach

@@ -1,6 +1,8 @@
 // What CHECK compares steps with.
 #pragma once
 
+#include "owners/call.hpp"
+
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/ip_address.hpp>
@@ -43,12 +45,13 @@ struct Expected {
     [[nodiscard]] std::vector<base::IpAddress> addresses() const;
 };
 
-struct CheckContext {
+/// An attachment, and what it should be.
+struct Comparison {
+    const Call& call;
     const Intended& wanted;
     const state::AttachmentRecord& record;
     const kernel::Netns& netns;
     const std::string& netns_path; // for messages
-    const base::Deadline& deadline;
     kernel::Socket& inside;
     const Expected& expected;
     std::optional<kernel::Link> link{};       // the interface in the pod, if it exists
@@ -56,7 +59,7 @@ struct CheckContext {
 };
 
 /// The interface in the pod. Throws CniError (code 107) if it does not exist.
-[[nodiscard]] const kernel::Link& require_link(const CheckContext& context);
+[[nodiscard]] const kernel::Link& require_link(const Comparison& compared);
 
 /// What helps against most differences. Repairing an interface by hand is rarely enough: if it was down, for example,
 /// its routes and IPv6 addresses are gone (fib_disable_ip(), net/ipv4/fib_frontend.c; addrconf_ifdown(),

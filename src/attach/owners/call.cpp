@@ -1,4 +1,4 @@
-#include "attachment.hpp"
+#include "call.hpp"
 
 #include "lookup/node_directory.hpp"
 
@@ -11,6 +11,41 @@
 #include <utility>
 
 namespace rdmanet::attach {
+
+struct Call::State {
+    State(const Node& node, state::Access access) : records(node.records(access)), leases(node, records) {}
+
+    state::AttachmentStore records;
+    leases::Leases leases;
+};
+
+Call::Call(const Node& its_node, base::Deadline until, state::Access access, const base::Logger* its_log)
+    : state_(std::make_shared<State>(its_node, access)), node(its_node),
+      log(its_log == nullptr ? its_node.log : *its_log), deadline(until),
+      returned_by(base::Deadline::in(kReturnTimeout)), records(state_->records), leases(state_->leases) {}
+
+Call::Call(const Node& its_node, base::Deadline until, const cni::Request& its_request,
+           const config::Config* its_config, state::Access access, const base::Logger* its_log)
+    : Call(its_node, until, access, its_log) {
+    request = &its_request;
+    config = its_config;
+    key = key_of(its_request);
+}
+
+Call Call::to_undo(base::Deadline until) const {
+    Call call = *this;
+    call.deadline = until;
+    call.returned_by = base::Deadline::in(kReturnTimeout);
+    return call;
+}
+
+Call Call::to_undo_another(base::Deadline until) const {
+    Call call = to_undo(until);
+    call.request = nullptr;
+    call.config = nullptr;
+    return call;
+}
+
 state::AttachmentKey key_of(const cni::Request& request) {
     const char* const role = config::is_ipam_only(request.conf)   ? state::kIpamRole
                              : config::is_rdma_only(request.conf) ? state::kRdmaRole
@@ -40,19 +75,20 @@ state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netn
     return {.path = path, .device = netns.id().device, .inode = netns.id().inode, .cookie = inside.netns_cookie()};
 }
 
-state::AttachmentRecord begin_record(const cni::Request& request, const Node& node, state::NetnsIdentity netns) {
+state::AttachmentRecord begin_record(const Call& call, state::NetnsIdentity netns) {
+    const Node& node = call.node;
     if (const std::string fault = why_state_directory_is_not_the_nodes(node.state_directory); !fault.empty())
-        node.log.warn(fault);
+        call.log.warn(fault);
     const ipam::Time now = ipam::system_time();
     state::AttachmentRecord record;
-    record.key = key_of(request);
+    record.key = call.key;
     record.boot_id = node.boot_id;
     record.pid_view = node.view.id();
     record.created = now.epoch;
     record.created_since_boot = now.boot;
     record.netns = std::move(netns);
-    record.pod = {
-        .pod_namespace = request.args.pod_namespace, .name = request.args.pod_name, .uid = request.args.pod_uid};
+    const cni::Args& args = call.request->args;
+    record.pod = {.pod_namespace = args.pod_namespace, .name = args.pod_name, .uid = args.pod_uid};
     return record;
 }
 

@@ -1,4 +1,4 @@
-#include "check_context.hpp"
+#include "comparison.hpp"
 
 #include "kinds.hpp"
 
@@ -33,12 +33,12 @@ std::vector<base::IpAddress> Expected::addresses() const {
     return addresses;
 }
 
-const kernel::Link& require_link(const CheckContext& context) {
-    if (!context.link)
+const kernel::Link& require_link(const Comparison& compared) {
+    if (!compared.link)
         differs(
-            fmt::format("interface {} is gone from {}", base::quoted(context.record.key.ifname), context.netns_path),
+            fmt::format("interface {} is gone from {}", base::quoted(compared.record.key.ifname), compared.netns_path),
             kDeletePod);
-    return *context.link;
+    return *compared.link;
 }
 
 kernel::RdmaPort recorded_port(const state::AttachmentRecord& record) {

@@ -1,4 +1,4 @@
-#include "owners/attachment.hpp"
+#include "owners/call.hpp"
 
 #include "support/names.hpp"
 

@@ -1,14 +1,14 @@
-#include "session.hpp"
+#include "result.hpp"
 
 #include <rdmanet/config/config.hpp>
 
 namespace rdmanet::attach {
 
-std::optional<state::LeaseStore> remembered_place_of(const cni::Request& request, leases::Leases& leases) try {
+std::optional<state::LeaseStore> remembered_place_of(const Call& call) try {
     std::vector<std::string> warnings;
-    const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
+    const config::IpamChoice ipam = config::parse_ipam(call.request->conf, warnings);
     const auto* own = std::get_if<ipam::Config>(&ipam);
-    return own == nullptr ? std::nullopt : leases.remembered_place_of(*own);
+    return own == nullptr ? std::nullopt : call.leases.remembered_place_of(*own);
 } catch (const base::Error&) {
     return std::nullopt;
 }
