@@ -10,7 +10,6 @@
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
 #include "steps/registry.hpp"
-#include "steps/vf_settings.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

@@ -3,9 +3,9 @@
 #include "remaining.hpp"
 
 #include "owners/call.hpp"
-#include "steps/contain.hpp"
 #include "steps/delegate.hpp"
 #include "steps/registry.hpp"
+#include "steps/vf_settings.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

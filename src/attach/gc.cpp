@@ -6,9 +6,8 @@
 
 #include "owners/known_attachments.hpp"
 #include "owners/liveness.hpp"
+#include "owners/lost_devices.hpp"
 #include "owners/mark.hpp"
-#include "owners/orphan_vfs.hpp"
-#include "owners/unreachable_devices.hpp"
 #include "steps/delegate.hpp"
 #include "steps/rdma_names.hpp"
 

@@ -252,7 +252,8 @@ std::string adopted_text(const Call& call) {
 
 class Addressing final : public Step {
 public:
-    explicit Addressing(const Findings& found) : parent_ifindex_(found.parent ? found.parent->parent.ifindex : 0) {}
+    explicit Addressing(const Findings& found)
+        : parent_ifindex_(found.parent ? found.parent->parent.ifindex : 0), shared_port_(found.shared_port()) {}
 
     void describe(const Call& call, Description& description) const override {
         const config::Config& config = *call.config;
@@ -271,8 +272,8 @@ public:
     void apply(const Call& call, Progress& progress) override {
         const config::Config& config = *call.config;
         const Link& link = *progress.link;
-        if (const auto& port = progress.shared_port) // whose GID table other pods need, too
-            require_gid_share(config.rdma, *port, progress.own.ips.size());
+        if (shared_port_) // whose GID table other pods need, too
+            require_gid_share(config.rdma, *shared_port_, progress.own.ips.size());
         base::in_context(fmt::format("interface {}", quoted(link.name)), [&] {
             if (!config.rdma.link_local_gids) suppress_link_local(*call.pod, link);
             bring_up(call, link, progress.own.ips, asking_side(call, link));
@@ -287,6 +288,7 @@ private:
     }
 
     unsigned parent_ifindex_; // 0 if the interface is not a child
+    std::optional<kernel::RdmaPort> shared_port_;
 };
 
 bool gives_ipv6(const ipam::Config& config) {

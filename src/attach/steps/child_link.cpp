@@ -1,4 +1,6 @@
 #include "child_link.hpp"
+#include <rdmanet/state/topic.hpp>
+#include <vector>
 
 #include "device_return.hpp"
 #include "kinds.hpp"
@@ -9,7 +11,6 @@
 #include "owners/liveness.hpp"
 #include "owners/mac.hpp"
 #include "owners/mark.hpp"
-#include "owners/siblings.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
@@ -27,6 +28,39 @@ namespace {
 using base::quoted;
 using kernel::Link;
 using state::CreateLink;
+
+using base::quoted;
+
+/// Whether children of this kind must agree with the other children of their parent, as far as rdmanet sees them: a
+/// parent in a pod has no other attachments' children.
+bool must_agree_with_siblings(std::string_view kind, bool parent_in_pod) {
+    return kind == "ipvlan" && !parent_in_pod;
+}
+
+/// Throws CniError if a living attachment has a child of our parent with another kind, mode or flag. In the kernel,
+/// the last ipvlan child that is created sets mode and flag of all of them (ipvlan_link_new(),
+/// drivers/net/ipvlan/ipvlan_main.c), so a pod of another network could silently lose its isolation. The parent's lock
+/// keeps others from creating such a child until our record is written. Macvlan children each have a mode of their
+/// own: for them nothing is checked.
+void require_like_siblings(const state::Child& ours, const Call& call) {
+    if (!must_agree_with_siblings(ours.kind, ours.parent_in_pod)) return;
+    PodProbe pods(call.node);
+    const std::vector<state::AttachmentRecord> different = call.records.list_about(
+        state::parent_topic(ours.parent_ifindex), state::child_topic(ours.parent_ifindex, ours.kind, ours.mode));
+    for (const state::AttachmentRecord& record : different) {
+        const state::Child* theirs = record.child();
+        if (theirs == nullptr || record.key == call.key) continue;
+        if (pods.probe(pod_of(record)) == ipam::Liveness::dead) continue;
+        throw cni::CniError(cni::ErrorCode::parent,
+                            fmt::format("parent {} has a child that is {} ({}), but this network asks for {}: set {}, "
+                                        "or use another parent (all "
+                                        "its children must be macvlan, or all ipvlan with one mode and flag)",
+                                        quoted(ours.parent), theirs->mode, record.key, ours.mode,
+                                        theirs->kind == ours.kind
+                                            ? "the same \"mode\" and \"flag\""
+                                            : fmt::format("\"attach\": {}", quoted(theirs->kind))));
+    }
+}
 
 /// A passthru macvlan is created with its parent's MAC; another MAC is set afterwards.
 bool is_passthru(const config::Config& config) {
@@ -311,7 +345,15 @@ std::string describe_parent(const Link& link, const state::Child& made, const Co
 } // namespace
 
 void ChildLinkKind::find(const Call& call, Findings& found) {
-    if (call.pod == nullptr || !found.parent) return;
+    if (found.moving) return;
+    const config::Config& config = *call.config;
+    const bool is_in_pod = config.link_in_container && call.pod != nullptr;
+    found.parent =
+        FoundParent{.parent = found.locked_parent != nullptr
+                                  ? *found.locked_parent
+                                  : find_parent(*call.request, config, is_in_pod ? call.pod->route : *call.host)};
+    require_usable(found.parent->parent, config);
+    if (call.pod == nullptr) return;
     found.parent->mac = choose_mac(*call.request, *call.config, call);
     require_like_siblings(child_of(*call.config, *found.parent), call);
 }

@@ -1,21 +1,14 @@
 // Finds the device that an attachment moves.
 #pragma once
 
-#include "lookup/pod_side.hpp"
+#include "findings.hpp"
 
-#include <rdmanet/base/bus_address.hpp>
-#include <rdmanet/cni/request.hpp>
-#include <rdmanet/config/config.hpp>
-#include <rdmanet/state/attachment_store.hpp>
+#include "owners/call.hpp"
 
 #include <optional>
 #include <string>
-#include <variant>
 
 namespace rdmanet::attach {
-
-/// What moves into the pod: a bus device, or a virtual interface by its name on the host.
-using Movable = std::variant<base::BusAddress, std::string>;
 
 [[nodiscard]] std::string to_string(const Movable& movable);
 

@@ -14,9 +14,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace rdmanet::attach {
+
+/// What moves into the pod: a bus device, or a virtual interface by its name on the host.
+using Movable = std::variant<base::BusAddress, std::string>;
 
 /// For a child of a parent.
 struct FoundParent {
@@ -74,12 +78,17 @@ struct FoundInterface {
     std::optional<base::MacAddress> mac{};
 };
 
-/// Exactly one of the three is set.
+/// Exactly one of parent, device and interface is set.
 struct Findings {
+    std::optional<Movable> moving{};             // the device or interface that moves, if one does
+    const kernel::Link* locked_parent = nullptr; // if ADD has locked one
+
     std::optional<FoundParent> parent{};
     std::optional<FoundDevice> device{};
     std::optional<FoundInterface> interface {};
 
+    /// Whether an earlier entry of the list has done everything.
+    [[nodiscard]] bool is_settled() const { return device && device->is_settled; }
     /// Whether the pod gets an interface that this attachment sets up.
     [[nodiscard]] bool has_interface() const { return !device || device->link; }
     /// The port of the RDMA device that stays on the host.

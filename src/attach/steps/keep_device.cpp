@@ -1,8 +1,11 @@
 #include "device_return.hpp"
 #include "kinds.hpp"
 #include "link_settings.hpp"
+#include "rdma_names.hpp"
 
 #include "lookup/device_link.hpp"
+#include "lookup/device_usable.hpp"
+#include "owners/claims.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -46,6 +49,23 @@ private:
 };
 
 } // namespace
+
+void KeepDeviceKind::find(const Call& call, Findings& found) {
+    const auto* address = found.moving ? std::get_if<base::BusAddress>(&*found.moving) : nullptr;
+    if (address == nullptr) return;
+    const config::Config& config = *call.config;
+    require_existing(*address);
+    FoundDevice& device = found.device.emplace(FoundDevice{.address = *address});
+    if (call.pod != nullptr) {
+        require_unclaimed(address->to_string(), call);
+        device.waiting_names = list_waiting_names(call);
+        device.is_settled = config.is_rdma_only() && is_rdma_moved_by_same_list(*address, call);
+    }
+    if (device.is_settled) return refuse_late_choice(*address, config.rdma);
+    if (config.is_rdma_only()) return;
+    device.link = find_device_link(*address, *call.host);
+    if (device.link) require_unused_by_node(*address, *device.link, *call.host);
+}
 
 std::unique_ptr<Step> KeepDeviceKind::make(const Call& call, const Findings& found) {
     if (!found.device || call.config->is_rdma_only()) return nullptr;

@@ -26,6 +26,7 @@ namespace rdmanet::attach {
 /// undone last.
 struct KeepDeviceKind {
     using Recorded = state::KeepDevice;
+    static void find(const Call& call, Findings& found);
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
     static void check(const Comparison& compared);
     [[nodiscard]] static std::string describe(const Recorded& step);
@@ -36,7 +37,6 @@ struct KeepDeviceKind {
 /// Binds the driver of an InfiniBand VF again at the end, when the PF has set the old GUIDs.
 struct RebindAfterKind {
     using Recorded = state::RebindDriver;
-    static void find(const Call& call, Findings& found);
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
     [[nodiscard]] static std::string describe(const Recorded& step);
     [[nodiscard]] static ByHand by_hand(const Recorded& step, const base::Deadline& deadline);
@@ -77,6 +77,7 @@ struct RepresentorKind {
 
 /// Binds the driver of an InfiniBand VF again, so that it takes the GUIDs that the PF has set.
 struct RebindKind {
+    static void find(const Call& call, Findings& found);
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
 };
 
@@ -132,12 +133,6 @@ struct FollowLinkKind {
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
 };
 
-/// Chooses the RDMA device on the host that the pod shares.
-struct ShareRdmaKind {
-    static void find(const Call& call, Findings& found);
-    [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
-};
-
 /// Asks another IPAM plugin for addresses. Undoing calls it with DEL and the same input or, if that fails, with the
 /// present configuration of DEL's caller.
 struct DelegateKind {
@@ -155,8 +150,9 @@ struct AddressingKind {
     static void check(const Comparison& compared);
 };
 
-/// Waits for an active port and for the GIDs of the addresses.
-struct AwaitRdmaKind {
+/// Chooses the RDMA device on the host that the pod shares, if it shares one. Waits until the port is active and has the
+/// GIDs of the addresses, also for an RDMA device that moved.
+struct RdmaPortKind {
     static void find(const Call& call, Findings& found);
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
     static void check(const Comparison& compared);
@@ -177,7 +173,7 @@ struct KindList {};
 
 /// In the order in which ADD applies them. A record is undone from its end, in the order in which it was written.
 using Kinds = KindList<KeepDeviceKind, RebindAfterKind, ResetAfterKind, VfSettingsKind, RepresentorKind, RebindKind,
-                       ChildLinkKind, MoveInterfaceKind, MoveLinkKind, MoveRdmaKind, FollowLinkKind, ShareRdmaKind,
-                       DelegateKind, AddressingKind, AwaitRdmaKind, DeviceInfoKind>;
+                       ChildLinkKind, MoveInterfaceKind, MoveLinkKind, MoveRdmaKind, FollowLinkKind, DelegateKind,
+                       AddressingKind, RdmaPortKind, DeviceInfoKind>;
 
 } // namespace rdmanet::attach

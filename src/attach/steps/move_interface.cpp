@@ -5,6 +5,7 @@
 
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
+#include "owners/claims.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -61,6 +62,17 @@ std::optional<Link> find_inside(kernel::Socket& inside, const MoveInterface& ste
     return link && link->kind == step.kind ? link : std::nullopt;
 }
 
+FoundInterface find_interface(const Call& call, const std::string& name) {
+    if (call.pod != nullptr) require_unclaimed(name, call);
+    const auto parsed = base::InterfaceName::parse(name);
+    auto link = parsed ? kernel::find_link(*call.host, *parsed) : std::nullopt;
+    if (!link)
+        refuse_device(quoted(name), "no longer exists on the host, because it was destroyed with the network namespace "
+                                    "of its last pod: create it again");
+    require_unused_by_node(quoted(name), *link, *call.host);
+    return {.link = *std::move(link)};
+}
+
 MoveInterface interface_step(const cni::Request& request, const FoundInterface& found, const base::Deadline& deadline,
                              const base::Logger& log) {
     return {.before = keep_link(found.link.name, found.link, deadline, log),
@@ -108,7 +120,9 @@ private:
 } // namespace
 
 void MoveInterfaceKind::find(const Call& call, Findings& found) {
-    if (!found.interface) return;
+    const auto* name = found.moving ? std::get_if<std::string>(&*found.moving) : nullptr;
+    if (name == nullptr) return;
+    found.interface = find_interface(call, *name);
     const Link& link = found.interface->link;
     require_possible_keys(link, *call.config);
     if (call.pod == nullptr) return;

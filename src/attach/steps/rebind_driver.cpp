@@ -1,4 +1,7 @@
 #include "kinds.hpp"
+#include "lookup/vf.hpp"
+#include <optional>
+#include <rdmanet/state/topic.hpp>
 
 #include "device_return.hpp"
 
@@ -7,7 +10,6 @@
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
 #include "owners/claims.hpp"
-#include "owners/guid_claim.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -24,6 +26,37 @@ using base::BusAddress;
 using base::quoted;
 using kernel::Socket;
 using state::RebindDriver;
+
+/// A VF whose PF cannot be read does not count as a user of the GUID.
+std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Guid& guid, kernel::Socket& route) try {
+    const auto of = kernel::find_pf_of(vf);
+    auto id = of ? find_vf_id(*of, route) : std::nullopt;
+    const auto settings = id ? kernel::find_vf(route, *id) : std::nullopt;
+    return settings && settings->port_guid == guid ? std::move(id) : std::nullopt;
+} catch (const base::Error&) {
+    return std::nullopt;
+}
+
+/// Who has the VF, and what to do.
+std::string describe_owner(const base::PciAddress& vf, const Call& call) {
+    for (const state::AttachmentRecord& record : call.records.list_about(state::device_topic(vf.to_string())))
+        return fmt::format("which the attachment ({}) has: request another GUID; if that pod is gone, run `rdmanet gc`",
+                           state::describe(record));
+    return "which no attachment of rdmanet has: request another GUID";
+}
+
+/// Throws CniError if another VF of this node has `guid`. The subnet manager would take both VFs for one port
+/// (InfiniBand Architecture Specification, volume 1, section 4.1.1: port GUIDs are unique within a subnet). A VF that
+/// gets the GUID at the same moment is not seen.
+void require_unused_guid(const base::BusAddress& address, const base::Guid& guid, const Call& call,
+                         kernel::Socket& route) {
+    for (const base::PciAddress& other : kernel::list_vfs()) {
+        if (other.to_string() == address.to_string()) continue;
+        if (const auto user = find_user(other, guid, route))
+            refuse_device(address, fmt::format("cannot get GUID {}, because it is that of device {}, {}, {}", guid,
+                                               other, *user, describe_owner(other, call)));
+    }
+}
 
 /// A driver that is bound again gets the lowest free uverbs numbers, which may be others than before.
 void require_same_numbers(const RdmaDevices& made, const std::vector<std::string>& before, kernel::Socket& rdma) {
@@ -83,7 +116,7 @@ private:
 } // namespace
 
 /// The driver must be bound again if the VF does not have the requested GUID yet.
-void RebindAfterKind::find(const Call& call, Findings& found) {
+void RebindKind::find(const Call& call, Findings& found) {
     if (call.pod == nullptr || !found.device || !found.device->is_infiniband()) return;
     FoundDevice& device = *found.device;
     const auto present = device.link->port_guid();

@@ -1,7 +1,6 @@
 #include "registry.hpp"
 
 #include "kinds.hpp"
-#include "subject.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
@@ -55,10 +54,10 @@ std::optional<ByHand> by_hand(const state::Step& step, const base::Deadline& dea
 } // namespace
 
 Findings find_out(const Call& call, const std::optional<Movable>& moving, const kernel::Link* locked_parent) {
-    Findings found = find_subject(call, moving, locked_parent);
-    if (found.device && found.device->is_settled) return found;
+    Findings found{.moving = moving, .locked_parent = locked_parent};
     for_each(Kinds(), [&]<class Kind>() {
-        if constexpr (requires { Kind::find(call, found); }) Kind::find(call, found);
+        if constexpr (requires { Kind::find(call, found); })
+            if (!found.is_settled()) Kind::find(call, found);
     });
     return found;
 }

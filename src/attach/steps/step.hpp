@@ -25,14 +25,13 @@ namespace rdmanet::attach {
 
 /// What steps learn and later steps need.
 struct Progress {
-    const state::AttachmentRecord& record;         // as it is recorded now
-    cni::Result own{};                             // addresses and routes of the attachment's interface
-    std::optional<kernel::Link> link{};            // the attachment's interface in the pod
-    std::optional<RdmaDevices> made_rdma{};        // what a driver created when it was bound again
-    RdmaDevices moved_rdma{};                      // in the pod
-    std::optional<kernel::RdmaPort> shared_port{}; // of the RDMA device that stays on the host
-    std::string rdma_device{};                     // its name in the pod; several names are separated by commas
-    bool has_learned = false;                      // recorded() of a step has changed
+    const state::AttachmentRecord& record;  // as it is recorded now
+    cni::Result own{};                      // addresses and routes of the attachment's interface
+    std::optional<kernel::Link> link{};     // the attachment's interface in the pod
+    std::optional<RdmaDevices> made_rdma{}; // what a driver created when it was bound again
+    RdmaDevices moved_rdma{};               // in the pod
+    std::string rdma_device{};              // its name in the pod; several names are separated by commas
+    bool has_learned = false;               // recorded() of a step has changed
 };
 
 /// The lines of `rdmanet plan`.

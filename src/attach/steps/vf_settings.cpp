@@ -1,4 +1,12 @@
 #include "vf_settings.hpp"
+#include "owners/liveness.hpp"
+#include "registry.hpp"
+#include <algorithm>
+#include <rdmanet/kernel/device.hpp>
+#include <rdmanet/kernel/device_search.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/kernel/netns.hpp>
+#include <rdmanet/kernel/vf.hpp>
 
 #include "kinds.hpp"
 
@@ -20,6 +28,10 @@ namespace {
 
 using base::quoted;
 using kernel::Socket;
+using kernel::VfLinkState;
+using kernel::VfOf;
+using state::KeepDevice;
+using state::MoveRdma;
 using state::SetVf;
 
 void require_mtu(const config::Config& config, const kernel::Link& pf) {
@@ -99,6 +111,22 @@ std::optional<kernel::VfSettings> settings_to_keep(const FoundVf& vf, const std:
     return kept;
 }
 
+/// Reads the VF's settings and compares them with the requested ones. Throws CniError if:
+/// - the device is not a VF, or its PF cannot be asked
+/// - the PF's MTU is below the configured one
+/// - the link layer does not have a requested setting
+FoundVf find_vf(const base::BusAddress& address, const Call& call) {
+    VfView vf = view_vf(address, *call.host);
+    require_mtu(*call.config, vf.pf);
+    FoundVf found{.of = vf.of,
+                  .id = std::move(vf.id),
+                  .pf = std::move(vf.pf),
+                  .before = vf.present,
+                  .changes = kernel::difference(wanted_settings(*call.request, *call.config), vf.present)};
+    require_settings_of_link_layer(found, address);
+    return found;
+}
+
 class VfSettingsStep final : public Step {
 public:
     explicit VfSettingsStep(const FoundDevice& device)
@@ -150,10 +178,44 @@ void warn_of_inherited_vlan(const FoundVf& vf, const Call& call) {
                     vf.id, vlan->id, quoted(call.request->conf.name), vf.id.pf, vf.id.number));
 }
 
+/// The attachment's VF. None if another plugin moved the interface: that plugin decides about the VF.
+std::optional<VfOf> find_vf_of(const state::AttachmentRecord& record) {
+    const auto address =
+        record.has_step<KeepDevice>() ? base::PciAddress::parse(record.device()) : std::optional<base::PciAddress>();
+    return address ? kernel::find_pf_of(*address) : std::nullopt;
+}
+
+/// Saves the present link state in the step of the VF's settings, which is added if ADD had nothing to set. That step
+/// is undone after the moves.
+void remember(VfLinkState present, state::AttachmentRecord& record, const VfOf& of,
+              const state::AttachmentStore& records) {
+    auto& steps = record.steps;
+    auto at = std::find_if(steps.begin(), steps.end(), state::is_any_of<SetVf>);
+    if (at == steps.end())
+        at = steps.insert(std::find_if(steps.begin(), steps.end(), is_move),
+                          SetVf{.pf = of.pf.to_string(), .number = of.number, .before = {}, .device = record.device()});
+    auto& before = std::get<SetVf>(*at).before;
+    if (before.link_state) return;
+    before.link_state = present;
+    records.save(record);
+}
+
+/// Returns false if the PF does not report the new state. Then the old state is set again at once, because DEL could
+/// not see later that it must be restored.
+bool switch_link_off(kernel::Socket& route, const kernel::VfId& vf, VfLinkState present) {
+    kernel::change_vf(route, vf, {.link_state = VfLinkState::disable});
+    const auto now = kernel::find_vf(route, vf);
+    if (now && now->link_state == VfLinkState::disable) return true;
+    kernel::change_vf(route, vf, {.link_state = present});
+    return false;
+}
+
 } // namespace
 
 void VfSettingsKind::find(const Call& call, Findings& found) {
-    if (call.pod != nullptr && found.device && found.device->vf) warn_of_inherited_vlan(*found.device->vf, call);
+    if (!found.device || !std::holds_alternative<config::Sriov>(call.config->attach)) return;
+    found.device->vf = find_vf(found.device->address, call);
+    if (call.pod != nullptr) warn_of_inherited_vlan(*found.device->vf, call);
 }
 
 std::unique_ptr<Step> VfSettingsKind::make(const Call& /*call*/, const Findings& found) {
@@ -178,18 +240,6 @@ void VfSettingsKind::check(const Comparison& compared) {
     if (!lost.empty())
         differs(fmt::format("{} has {}, expected {}, as ADD left it", vf.id, kernel::restrict_to(present, lost), lost),
                 fmt::format("run `{}`, or delete the pod", to_command(lost, vf.id)));
-}
-
-FoundVf find_vf(const base::BusAddress& address, const Call& call) {
-    VfView vf = view_vf(address, *call.host);
-    require_mtu(*call.config, vf.pf);
-    FoundVf found{.of = vf.of,
-                  .id = std::move(vf.id),
-                  .pf = std::move(vf.pf),
-                  .before = vf.present,
-                  .changes = kernel::difference(wanted_settings(*call.request, *call.config), vf.present)};
-    require_settings_of_link_layer(found, address);
-    return found;
 }
 
 std::string VfSettingsKind::describe(const Recorded& step) {
@@ -229,6 +279,34 @@ void VfSettingsKind::revert(const Recorded& step, const Undo& undo) {
             refused += fmt::format("{}{}", refused.empty() ? "" : "; ", error.what());
         }
     if (!refused.empty()) throw base::Error(refused);
+}
+
+bool is_still_with_attachment(const state::Step& move, const Undo& undo) {
+    const auto address = base::BusAddress::parse(state::held_device(move));
+    const auto own = find_recorded_netns(undo.record, undo.call.netns_path());
+    if (!undo.is_of_owner || !address || !own) return false;
+    const bool is_rdma = std::holds_alternative<MoveRdma>(move);
+    const kernel::ElsewhereDevice moved{.address = *address, .net = !is_rdma, .rdma = is_rdma};
+    const std::string& path = undo.record.netns.path; // runtimes mount all pods' namespaces in one directory
+    const auto others = kernel::list_other_netns(path.substr(0, path.rfind('/')), *own);
+    return !kernel::subtract_devices_in(others, {moved}).empty();
+}
+
+std::string contain_device(state::AttachmentRecord& record, const state::AttachmentStore& records) {
+    constexpr std::chrono::seconds kTimeout{2}; // waiting for the device has used up the time of the call
+    const auto of = find_vf_of(record);
+    if (!of) return {};
+    const auto deadline = base::Deadline::in(kTimeout);
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const auto vf = find_vf_id(*of, route);
+    const auto present = vf ? kernel::find_vf(route, *vf) : std::nullopt;
+    if (!present || !present->link_state) return {};
+    if (*present->link_state != VfLinkState::disable) {
+        remember(*present->link_state, record, *of, records);
+        if (!switch_link_off(route, *vf, *present->link_state))
+            return fmt::format("{} keeps its settings and its link, because the PF does not switch the link off", *vf);
+    }
+    return fmt::format("{} keeps its settings, and its link is off", *vf);
 }
 
 } // namespace rdmanet::attach

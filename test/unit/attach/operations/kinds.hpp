@@ -136,8 +136,8 @@ inline const Kind kSharedVf{.name = "a VF whose RDMA device stays",
                             .plan = R"(
 set VF 0 of "eth0": trust off -> trust on
 move interface "eth0v0" into the pod as "net1", MTU 1500
-share port 1 of RDMA device "mlx5_1", which stays on the host
-set it up with its addresses)",
+set it up with its addresses
+share port 1 of RDMA device "mlx5_1", which stays on the host)",
                             .add = R"(
 set eth0 vf 0 trust on
 set eth0v0 to pod name net1 down)",
@@ -205,8 +205,8 @@ inline const Kind kMacvlan{.name = "a macvlan child",
                            .prepare = share,
                            .plan = R"(
 make interface "net1" in the pod: macvlan mode bridge on parent "eth7", MTU 1400, a MAC of its own
-share port 1 of RDMA device "mlx5_5", which stays on the host
-set it up with its addresses)",
+set it up with its addresses
+share port 1 of RDMA device "mlx5_5", which stays on the host)",
                            .add = R"(
 add net1 on eth7: macvlan mode bridge)",
                            .del = R"(
@@ -217,8 +217,8 @@ inline const Kind kPassthru{
     .prepare = share,
     .plan = R"(
 make interface "net1" in the pod: macvlan mode passthru on parent "eth7", MTU 1500, MAC 02:00:00:00:00:42
-share port 1 of RDMA device "mlx5_5", which stays on the host
-set it up with its addresses)",
+set it up with its addresses
+share port 1 of RDMA device "mlx5_5", which stays on the host)",
     .add = R"(
 add net1 on eth7: macvlan mode passthru
 set pod's net1 mac 02:00:00:00:00:42)",
@@ -229,8 +229,8 @@ inline const Kind kIpvlan{.name = "an ipvlan child",
                           .prepare = share,
                           .plan = R"(
 make interface "net1" in the pod: ipvlan mode l3 flag bridge on parent "eth7", MTU 1500
-share port 1 of RDMA device "mlx5_5", which stays on the host
-set it up with its addresses)",
+set it up with its addresses
+share port 1 of RDMA device "mlx5_5", which stays on the host)",
                           .add = R"(
 add net1 on eth7: ipvlan mode l3 flag bridge)",
                           .del = R"(
@@ -254,8 +254,8 @@ inline const Kind kVirtual{.name = "a virtual interface",
                            .prepare = [](Rig& rig) { rig.machine.add_virtual("veth0", "veth"); },
                            .plan = R"(
 move interface "veth0" into the pod as "net1", MTU 1500 -> 1400
-give it no RDMA device
-set it up with its addresses)",
+set it up with its addresses
+give it no RDMA device)",
                            .add = R"(
 set veth0 to pod name net1 mtu 1400 down)",
                            .del = R"(

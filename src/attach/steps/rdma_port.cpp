@@ -1,5 +1,4 @@
 // What a pod's interface needs for RDMA: a shared device on the host, an active port, GIDs of its addresses.
-#include "device_port.hpp"
 #include "kinds.hpp"
 #include "step.hpp"
 
@@ -28,6 +27,66 @@ namespace {
 
 using base::quoted;
 using kernel::Link;
+using kernel::RdmaPort;
+using kernel::Socket;
+
+/// Whether the VF's own port can become active. An Ethernet PF that is down does not tell: some PFs keep their link
+/// for the VFs.
+bool may_become_active(const FoundDevice& device, const Call& call, Socket& rdma) {
+    const config::Config& config = *call.config;
+    const FoundVf& vf = *device.vf;
+    using State = kernel::VfLinkState;
+    if (std::get<config::Sriov>(config.attach).settings.link_state == State::disable) return false; // as configured
+    const State state = vf.changes.link_state.value_or(vf.before.link_state.value_or(State::automatic));
+    if (state == State::disable) {
+        refuse_or_warn_of_port(config.rdma,
+                               fmt::format("{} has link state disable, so its RDMA port cannot become active: set "
+                                           "\"link_state\" to \"auto\", or run `ip link set {} vf {} state auto`",
+                                           vf.id, vf.id.pf, vf.id.number),
+                               call.log);
+        return false;
+    }
+    if (state == State::enable) return true;
+    if (!vf.pf.is_up() && !vf.pf.is_infiniband()) return true;
+    const auto port = vf.pf.is_infiniband() ? find_port_of_ipoib(rdma, vf.pf)
+                                            : kernel::find_rdma_port(rdma, vf.pf, device.rdma_on_host);
+    if (port) require_active_port(config.rdma, *port, vf.pf.name, call.log);
+    return !port || port->is_active();
+}
+
+/// The check before anything is changed, for a device that moves with RDMA. Sets FoundDevice::awaits_port if the port
+/// must be checked again in the pod. `ifname` is the interface's name in the pod.
+void require_active_port_before(FoundDevice& device, const Call& call) {
+    const config::Config& config = *call.config;
+    const bool has_rdma = device.rdma || !device.selection.moving.empty();
+    auto rdma = has_rdma ? Socket::find_rdma(call.deadline) : std::nullopt;
+    if (!rdma) return;
+    if (device.vf) {
+        device.awaits_port = may_become_active(device, call, *rdma);
+        return;
+    }
+    const Link link = device.link.value_or(Link{});
+    const RdmaDevices devices =
+        device.selection.moving.empty() ? find_rdma_devices(device.address, *rdma) : device.selection.moving;
+    const auto port = find_port_of(*rdma, devices, link);
+    if (!port) return;
+    const std::string ifname = call.pod != nullptr ? call.request->ifname().to_string() : std::string();
+    if (!device.link) // an earlier plugin's interface, in the pod, is found by its name
+        require_active_port(config.rdma, wait_for_active(*rdma, *port, config.rdma, call.deadline), ifname, call.log);
+    else if (link.is_up() || device.is_infiniband())
+        require_active_port(config.rdma, *port, link.name, call.log);
+    else
+        device.awaits_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
+}
+
+/// The check after the interface came up in the pod. Waits for its port, and returns it; nullopt if there is none.
+std::optional<RdmaPort> require_active_port_in_pod(const RdmaDevices& devices, const Call& call, const Link& link) {
+    const config::RdmaPolicy& policy = call.config->rdma;
+    Socket* const inside = call.pod->find_rdma(call.deadline);
+    auto port = inside != nullptr ? find_port_of(*inside, devices, link, &call.pod->netns) : std::nullopt;
+    if (port) require_active_port(policy, wait_for_active(*inside, *port, policy, call.deadline), link.name, call.log);
+    return port;
+}
 
 /// At least one, because another IPAM plugin gives an unknown number.
 std::size_t expected_addresses(const cni::Request& request, const config::Config& config) {
@@ -60,40 +119,6 @@ void require_gids(const Link& parent, const kernel::RdmaPort& port, const Call& 
     require_gid_room(call.config->rdma, port, parent.name, addresses, holders, call.log);
 }
 
-/// For an RDMA device on the host that pods share, or for none.
-class ShareRdma final : public Step {
-public:
-    ShareRdma(std::optional<kernel::RdmaPort> port, bool is_worth_a_line)
-        : port_(std::move(port)), is_worth_a_line_(is_worth_a_line) {}
-
-    [[nodiscard]] std::string rdma_device() const override { return port_ ? port_->link_name() : std::string(); }
-
-    void describe(const Call& /*call*/, Description& description) const override {
-        if (port_)
-            description.add.push_back(fmt::format("share {}, which stays on the host", *port_));
-        else if (is_worth_a_line_)
-            description.add.emplace_back("give it no RDMA device");
-    }
-
-    /// A driver that was bound again has created another RDMA device.
-    [[nodiscard]] bool learn(const Call& /*call*/, const Progress& progress) override {
-        if (!port_ || !progress.made_rdma || has_learned_) return false;
-        port_->device_index = progress.made_rdma->front().index;
-        port_->device = progress.made_rdma->front().name;
-        return has_learned_ = true;
-    }
-
-    void apply(const Call& /*call*/, Progress& progress) override {
-        if (port_) progress.rdma_device = port_->device;
-        progress.shared_port = port_;
-    }
-
-private:
-    std::optional<kernel::RdmaPort> port_;
-    bool is_worth_a_line_;
-    bool has_learned_ = false;
-};
-
 std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
     std::vector<base::IpAddress> addresses;
     for (const cni::IpConfig& ip : result.ips) addresses.push_back(ip.address.address());
@@ -101,47 +126,73 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
 }
 
 /// For an RDMA device on the host that pods share.
-void wait_for_shared_gids(const Call& call, const Progress& progress) {
-    const kernel::RdmaPort& port = *progress.shared_port;
+void wait_for_shared_gids(const Call& call, const kernel::RdmaPort& port, const Progress& progress) {
     const auto holders = [&] { return describe_gid_holders(port, call.records, call.deadline); };
     wait_for_gids(call.config->rdma, port, progress.link->name, addresses_of(progress.own), call.log, holders);
 }
 
-/// Waits for GIDs on the parent's port.
-class AwaitSharedRdma final : public Step {
+/// Shares an RDMA device that stays on the host, or none. Waits for the port and the GIDs of the pod's interface.
+class RdmaPortStep final : public Step {
 public:
-    void apply(const Call& call, Progress& progress) override { wait_for_shared_gids(call, progress); }
-};
+    RdmaPortStep(const Findings& found, bool is_worth_a_line)
+        : shared_(found.shared_port()), is_worth_a_line_(is_worth_a_line) {
+        if (found.device && found.device->link)
+            device_ = Device{found.device->address, found.device->awaits_port, found.device->is_infiniband()};
+    }
 
-/// Waits for the port and GIDs of a device's own RDMA devices, in the pod or on the host.
-class AwaitDeviceRdma final : public Step {
-public:
-    explicit AwaitDeviceRdma(const FoundDevice& device)
-        : address_(device.address), awaits_port_(device.awaits_port), is_infiniband_(device.is_infiniband()) {}
+    [[nodiscard]] std::string rdma_device() const override { return shared_ ? shared_->link_name() : std::string(); }
+
+    void describe(const Call& /*call*/, Description& description) const override {
+        if (shared_)
+            description.add.push_back(fmt::format("share {}, which stays on the host", *shared_));
+        else if (is_worth_a_line_)
+            description.add.emplace_back("give it no RDMA device");
+    }
+
+    /// A driver that was bound again has created another RDMA device.
+    [[nodiscard]] bool learn(const Call& /*call*/, const Progress& progress) override {
+        if (!shared_ || !progress.made_rdma || has_learned_) return false;
+        shared_->device_index = progress.made_rdma->front().index;
+        shared_->device = progress.made_rdma->front().name;
+        return has_learned_ = true;
+    }
 
     void apply(const Call& call, Progress& progress) override {
-        const config::RdmaPolicy& policy = call.config->rdma;
-        std::optional<kernel::RdmaPort> port;
-        if (awaits_port_)
-            port = require_active_port_in_pod(devices(call, progress), policy, *call.pod, *progress.link, call.log,
-                                              call.deadline);
-        if (is_infiniband_) return; // on InfiniBand, GIDs do not come from addresses
-        if (progress.shared_port) wait_for_shared_gids(call, progress);
-        wait_for_gids_in_pod(policy, progress.moved_rdma, std::move(port), *call.pod, *progress.link,
-                             addresses_of(progress.own), call.log, call.deadline);
+        if (shared_) progress.rdma_device = shared_->device;
+        if (device_)
+            await_device(call, progress);
+        else if (shared_ && progress.link)
+            wait_for_shared_gids(call, *shared_, progress);
     }
 
 private:
-    /// The RDMA devices that moved into the pod, or else those on the host.
-    [[nodiscard]] RdmaDevices devices(const Call& call, const Progress& progress) const {
-        if (!progress.moved_rdma.empty()) return progress.moved_rdma;
-        auto outside = kernel::Socket::find_rdma(call.deadline);
-        return outside ? find_rdma_devices(address_, *outside) : RdmaDevices{};
+    struct Device {
+        base::BusAddress address;
+        bool awaits_port;
+        bool is_infiniband;
+    };
+
+    /// Its own RDMA devices are in the pod or on the host.
+    void await_device(const Call& call, const Progress& progress) const {
+        std::optional<kernel::RdmaPort> port;
+        if (device_->awaits_port) port = require_active_port_in_pod(rdma_devices(call, progress), call, *progress.link);
+        if (device_->is_infiniband) return; // on InfiniBand, GIDs do not come from addresses
+        if (shared_) wait_for_shared_gids(call, *shared_, progress);
+        wait_for_gids_in_pod(call.config->rdma, progress.moved_rdma, std::move(port), *call.pod, *progress.link,
+                             addresses_of(progress.own), call.log, call.deadline);
     }
 
-    base::BusAddress address_;
-    bool awaits_port_;
-    bool is_infiniband_;
+    /// The RDMA devices that moved into the pod, or else those on the host.
+    [[nodiscard]] RdmaDevices rdma_devices(const Call& call, const Progress& progress) const {
+        if (!progress.moved_rdma.empty()) return progress.moved_rdma;
+        auto outside = kernel::Socket::find_rdma(call.deadline);
+        return outside ? find_rdma_devices(device_->address, *outside) : RdmaDevices{};
+    }
+
+    std::optional<kernel::RdmaPort> shared_; // of the RDMA device that stays on the host
+    std::optional<Device> device_{};
+    bool is_worth_a_line_;
+    bool has_learned_ = false;
 };
 
 /// A pod may have added addresses, which take entries that other pods need.
@@ -238,32 +289,22 @@ void check_guid(const std::optional<base::Guid>& wanted, const kernel::Link& lin
 
 } // namespace
 
-void ShareRdmaKind::find(const Call& call, Findings& found) {
-    if (!found.parent || call.config->link_in_container) return;
-    FoundParent& parent = *found.parent;
-    parent.rdma = find_rdma_of_parent(parent.parent, call);
-    if (parent.rdma) require_gids(parent.parent, *parent.rdma, call);
-}
-
-/// An earlier plugin's interface is found by its name in the pod.
-void AwaitRdmaKind::find(const Call& call, Findings& found) {
+void RdmaPortKind::find(const Call& call, Findings& found) {
+    if (found.parent && !call.config->link_in_container) {
+        FoundParent& parent = *found.parent;
+        parent.rdma = find_rdma_of_parent(parent.parent, call);
+        if (parent.rdma) require_gids(parent.parent, *parent.rdma, call);
+    }
     if (!found.device || (call.pod == nullptr && !found.device->link)) return;
-    const std::string ifname = call.pod != nullptr ? call.request->ifname().to_string() : std::string();
-    require_active_port_before(*found.device, *call.config, ifname, call.log, call.deadline);
+    require_active_port_before(*found.device, call);
 }
 
-std::unique_ptr<Step> ShareRdmaKind::make(const Call& call, const Findings& found) {
+std::unique_ptr<Step> RdmaPortKind::make(const Call& call, const Findings& found) {
     const bool moves = found.device && !found.device->selection.moving.empty();
-    return std::make_unique<ShareRdma>(found.shared_port(), !moves && !call.config->is_ipoib());
+    return std::make_unique<RdmaPortStep>(found, !moves && !call.config->is_ipoib());
 }
 
-std::unique_ptr<Step> AwaitRdmaKind::make(const Call& /*call*/, const Findings& found) {
-    if (found.device && found.device->link) return std::make_unique<AwaitDeviceRdma>(*found.device);
-    if (found.parent && found.parent->rdma) return std::make_unique<AwaitSharedRdma>();
-    return nullptr;
-}
-
-void AwaitRdmaKind::check(const Comparison& compared) {
+void RdmaPortKind::check(const Comparison& compared) {
     if (!has_netdev(compared.record)) return;
     const Link& link = require_link(compared);
     check_shared_rdma(compared, link);
