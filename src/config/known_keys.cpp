@@ -20,6 +20,8 @@ constexpr KnownKey kOurKeys[] = {
     {"mode"},
     {"flag"},
     {"mtu"},
+    {"promisc"},
+    {"allmulti"},
     {"mac"},
     {"bcqueuelen"},
     {"linkInContainer"},
@@ -92,9 +94,7 @@ constexpr KnownKey kPeersKeys[] = {
     {"reset", kNoReset}, // ours
     // tuning and bridge
     {"sysctl", kTuning},
-    {"promisc", kTuning},
     {"promiscMode", kTuning},
-    {"allmulti", kTuning},
     {"txQLen", kTuning},
     {"ipMasq", "ignored, this plugin does not masquerade addresses"},
 };

@@ -360,6 +360,8 @@ Config parse_config(const cni::NetConf& conf, const std::string& node_root) try 
     config.master = parse_master(root);
     if (const auto inside = root.find("linkInContainer")) config.link_in_container = inside->boolean();
     config.mtu = parse_mtu(root);
+    if (const auto on = root.find("promisc")) config.promiscuous = on->boolean();
+    if (const auto on = root.find("allmulti")) config.all_multicast = on->boolean();
     if (const auto mac = find_filled(root, "mac")) config.mac = parse_mac(*mac);
     if (const auto policy = find_choice<DefaultRoute>(root, "defaultRoute", kDefaultRoutes))
         config.default_route = *policy;

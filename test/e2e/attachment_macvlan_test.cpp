@@ -14,20 +14,23 @@ namespace rdmanet::test {
 
 using Catch::Contains;
 
-TEST_CASE("a macvlan child has the configured mode, MTU and broadcast queue, by default bridge and the parent's MTU",
-          "[macvlan]") {
+TEST_CASE(
+    "a macvlan child has the configured mode, MTU, flags and broadcast queue, by default bridge and the parent's MTU",
+    "[macvlan]") {
     const CheckedStage stage;
-    for (const auto& [members, mode, mtu] : {std::tuple("", "bridge", "1500"),
-                                             {",'mode':'private'", "private", "1500"},
-                                             {",'mode':'vepa','mtu':1400,'bcqueuelen':4321", "vepa", "1400"},
-                                             {",'mode':'passthru'", "passthru", "1500"}}) {
+    for (const auto& [members, mode, mtu] :
+         {std::tuple("", "bridge", "1500"),
+          {",'mode':'private'", "private", "1500"},
+          {",'mode':'vepa','mtu':1400,'bcqueuelen':4321,'promisc':true,'allmulti':true", "vepa", "1400"},
+          {",'mode':'passthru'", "passthru", "1500"}}) {
         INFO(members);
         const PluginCall call = call_for(stage.pod, concat("'master':'par0'", members));
         const std::string result = add(call);
         const std::string link = stage.pod.run("ip -d link show net1");
         CHECK_THAT(link, Contains(concat("macvlan mode ", mode, ' ')) && Contains(concat("mtu ", mtu, ' ')) &&
                              Contains(",UP"));
-        if (std::string_view(mtu) == "1400") CHECK_THAT(link, Contains("bcqueuelen 4321 "));
+        if (std::string_view(mtu) == "1400")
+            CHECK_THAT(link, Contains("bcqueuelen 4321 ") && Contains("PROMISC") && Contains("ALLMULTI"));
         CHECK(value(result, "interfaces.0.name") == "net1");
         CHECK(value(result, "interfaces.0.mtu") == mtu);
         CHECK(value(result, "interfaces.0.sandbox") == "/run/netns/pod");

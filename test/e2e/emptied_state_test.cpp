@@ -110,9 +110,9 @@ TEST_CASE("after the state directory was emptied DEL, GC and the next pod work, 
         CHECK(gc_by_runtime(calls.front()) == "");
         const Pod other("other");
         CHECK_THAT(refusal(of(vf_call(cards.vfs, other, 0), "c2")), Names(cards.vfs.vf(0), "driver", "simrnic"));
-        CHECK(pod.run("cd /sys/class/net; ls -d */") == "lo/\nnet1/\nnet2/\nnet3/\n");
+        CHECK(pod.run("sh -c 'cd /sys/class/net; ls -d */'") == "lo/\nnet1/\nnet2/\nnet3/\n");
         CHECK(del_all(calls) == "");
-        CHECK(pod.run("cd /sys/class/net; ls -d */") == "lo/\n");
+        CHECK(pod.run("sh -c 'cd /sys/class/net; ls -d */'") == "lo/\n");
         CHECK(succeeds(concat("rdma dev show ", cards.vfs.rdma(0))));
         settings_are_named();
     }

@@ -104,6 +104,8 @@ struct Config {
     bool link_in_container = false;
     bool reset = false; // reset the device before another pod gets it
     std::optional<std::uint32_t> mtu;
+    std::optional<bool> promiscuous;     // of the interface in the pod; absent: as it is
+    std::optional<bool> all_multicast;   // the same
     std::optional<base::MacAddress> mac; // the configuration's own; the runtime's requests have priority
     DefaultRoute default_route = DefaultRoute::if_none;
     DuplicateDetection duplicate_detection = DuplicateDetection::optimistic;

@@ -133,6 +133,12 @@ struct FollowLinkKind {
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
 };
 
+/// Sets "promisc" and "allmulti" of the pod's interface.
+struct ReceiveModeKind {
+    [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
+    static void check(const Comparison& compared);
+};
+
 /// Asks another IPAM plugin for addresses. Undoing calls it with DEL and the same input or, if that fails, with the
 /// present configuration of DEL's caller.
 struct DelegateKind {
@@ -173,7 +179,7 @@ struct KindList {};
 
 /// In the order in which ADD applies them. A record is undone from its end, in the order in which it was written.
 using Kinds = KindList<KeepDeviceKind, RebindAfterKind, ResetAfterKind, VfSettingsKind, RepresentorKind, RebindKind,
-                       ChildLinkKind, MoveInterfaceKind, MoveLinkKind, MoveRdmaKind, FollowLinkKind, DelegateKind,
-                       AddressingKind, RdmaPortKind, DeviceInfoKind>;
+                       ChildLinkKind, MoveInterfaceKind, MoveLinkKind, MoveRdmaKind, FollowLinkKind, ReceiveModeKind,
+                       DelegateKind, AddressingKind, RdmaPortKind, DeviceInfoKind>;
 
 } // namespace rdmanet::attach

@@ -57,10 +57,13 @@ TEST_CASE("the mode decides the kind, as in configurations of the macvlan and ip
 }
 
 TEST_CASE("other keys are parsed") {
-    const Config config = config_with(R"("master": "ens1f0np0", "linkInContainer": true, "mtu": 9000,
+    const Config config =
+        config_with(R"("master": "ens1f0np0", "linkInContainer": true, "mtu": 9000, "promisc": true, "allmulti": false,
         "mac": "02-00-00-00-00-0A", "bcqueuelen": 4294967295, "defaultRoute": "never")");
     CHECK(config.master == "ens1f0np0");
     CHECK(config.link_in_container);
+    CHECK(config.promiscuous == true);
+    CHECK(config.all_multicast == false);
     CHECK(config.mtu == 9000U);
     CHECK(config.mac->to_string() == "02:00:00:00:00:0a");
     CHECK(std::get<Macvlan>(config.attach).broadcast_queue_length == UINT32_MAX);
@@ -207,7 +210,7 @@ TEST_CASE("unknown keys produce a warning that suggests a known key") {
 TEST_CASE("keys of peers that rdmanet does not support produce a warning") {
     for (const char* key :
          {"vlan", "vlanId", "vlanQoS", "vlanProto", "spoofchk", "trust", "link_state", "min_tx_rate", "max_tx_rate",
-          "rdmaIsolation", "vfioPciMode", "sysctl", "promisc", "allmulti", "txQLen", "ipMasq"}) {
+          "rdmaIsolation", "vfioPciMode", "sysctl", "promiscMode", "txQLen", "ipMasq"}) {
         INFO(key);
         const auto warnings_of = [&](const char* value) {
             return config_with(std::string("\"master\": \"eth1\", \"") + key + "\": " + value).warnings;
