@@ -23,13 +23,13 @@
 namespace rdmanet::attach {
 namespace {
 
-/// Runs `act`. If it fails, adds a sentence to `held` and returns false, so that the rest goes on.
+/// Runs `act`. If it fails, whatever it throws, adds a sentence to `held` and returns false, so that the rest goes on.
 template <class Act>
 bool attempt(StillHeld& held, std::string_view what, Act&& act) {
     try {
         act();
         return true;
-    } catch (const base::Error& error) {
+    } catch (const std::exception& error) {
         held.push_back(fmt::format("{}: {}", what, error.what()));
         return false;
     }

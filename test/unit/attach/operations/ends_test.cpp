@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
 
 using namespace rdmanet;
@@ -31,6 +32,23 @@ state::AttachmentRecord record_of(Rig& rig) {
 constexpr const char* kMaster = R"("master": "eth7", "rdma": false)";
 
 } // namespace
+
+TEST_CASE("an undo goes on after any exception of one step") {
+    Rig rig(kVf.members);
+    kVf.prepare(rig);
+    const std::string before = rig.machine.text();
+    REQUIRE(rig.add() == "");
+    bool has_thrown = false;
+    rig.machine.fails = [&](std::size_t, const std::string&) {
+        if (!std::exchange(has_thrown, true)) throw std::length_error("not foreseen");
+        return 0;
+    };
+    CHECK_THAT(rig.del(), Names("still held", "not foreseen"));
+    REQUIRE(rig.records().size() == 1);
+    CHECK(record_of(rig).leases.empty());
+    CHECK(rig.del() == "");
+    CHECK(rig.machine.text() == before);
+}
 
 TEST_CASE("GC leaves an attachment alone that an ADD has made again while GC waited for its lock") {
     Rig rig(plain(kIpam));
