@@ -3,11 +3,11 @@
 #include "output.hpp"
 
 #include <rdmanet/attach/node.hpp>
-#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/doctor/doctor.hpp>
 #include <rdmanet/inventory/inventory.hpp>
 #include <rdmanet/ops/doctor_report.hpp>
@@ -15,9 +15,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 namespace rdmanet::cmd {
@@ -74,16 +72,18 @@ void tell_progress(const doctor::Finding& finding, std::string& before) {
 }
 
 doctor::Report look_until_well(const DoctorOptions& options) {
-    constexpr std::chrono::milliseconds kPause{1000};
+    constexpr std::chrono::seconds kPause{1};
     const base::Deadline deadline = base::Deadline::in(std::chrono::seconds(options.wait));
+    doctor::Report report;
     std::string told;
-    for (;;) {
-        doctor::Report report = look(options);
+    const auto is_well = [&] {
+        report = look(options);
         const doctor::Finding* finding = report.first_to_wait_for();
-        if (finding == nullptr || deadline.passed()) return report;
-        tell_progress(*finding, told);
-        std::this_thread::sleep_for(std::min(kPause, deadline.remaining()));
-    }
+        if (finding != nullptr && !deadline.passed()) tell_progress(*finding, told);
+        return finding == nullptr;
+    };
+    base::wait_for(deadline, is_well, {.first = kPause, .longest = kPause});
+    return report;
 }
 
 int examine(const DoctorOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -96,14 +97,9 @@ std::string read_to_end(int fd, std::size_t most, std::string_view name, AwaitIn
 
 void await_input_of(int fd, std::string_view name, const Deadline& deadline) {
     if (fd < 0) return; // poll(2) ignores it and waits; read(2) refuses it
-    pollfd input{.fd = fd, .events = POLLIN, .revents = 0};
     // The deadline counts while input arrives: a writer of single bytes may take hours to reach the size limit.
-    while (!deadline.passed()) {
-        const int ready = ::poll(&input, 1, static_cast<int>(deadline.remaining().count()));
-        if (ready > 0) return;
-        if (ready < 0 && errno != EINTR) throw SystemError(fmt::format("wait for {}", name), errno);
-    }
-    throw TimeoutError(fmt::format("timed out reading {}: it did not end", name));
+    if (deadline.passed() || !wait_for_events(fd, POLLIN, deadline))
+        throw TimeoutError(fmt::format("timed out reading {}: it did not end", name));
 }
 
 } // namespace

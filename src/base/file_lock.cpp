@@ -4,13 +4,12 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <thread>
 
 namespace rdmanet::base {
 namespace {
@@ -71,15 +70,13 @@ FileLock::FileLock(const std::string& path, std::uint64_t slot, const std::strin
     }
     if (!fd_) throw SystemError(fmt::format("open lock file {}", path), errno);
     const struct flock range = byte_range(slot, type);
-    for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{20})) {
-        if (::fcntl(fd_.get(), F_SETLK, &range) == 0) return;
-        if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-            throw SystemError(fmt::format("lock {}", path), errno);
-        if (deadline.passed())
-            throw LockTimeout(
-                fmt::format("gave up waiting for {}, held by {}", what, describe_holder(fd_.get(), slot)));
-        std::this_thread::sleep_for(std::min(pause, deadline.remaining()));
-    }
+    const bool is_locked = wait_for(deadline, [&] {
+        if (::fcntl(fd_.get(), F_SETLK, &range) == 0) return true;
+        if (errno == EAGAIN || errno == EACCES || errno == EINTR) return false;
+        throw SystemError(fmt::format("lock {}", path), errno);
+    });
+    if (!is_locked)
+        throw LockTimeout(fmt::format("gave up waiting for {}, held by {}", what, describe_holder(fd_.get(), slot)));
 }
 
 } // namespace rdmanet::base

@@ -1,7 +1,7 @@
 #include "child.hpp"
 
-#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <thread>
 
 namespace rdmanet::cni {
 namespace {
@@ -93,10 +92,8 @@ void Child::kill_group() const noexcept {
 }
 
 int Child::reap(std::chrono::milliseconds patience) noexcept {
-    const auto deadline = base::Deadline::in(patience);
     int status = SIGKILL; // the status of a killed process in wait(2)
-    while (::waitpid(pid_, &status, WNOHANG) == 0 && !deadline.passed())
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    base::wait_for(base::Deadline::in(patience), [&] { return ::waitpid(pid_, &status, WNOHANG) != 0; });
     pid_ = -1;
     return status;
 }

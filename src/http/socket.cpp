@@ -4,6 +4,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,17 +19,6 @@ namespace {
 
 constexpr std::string_view kNoAnswer = "no answer";
 
-/// False at the deadline.
-bool wait_for(int fd, short events, const base::Deadline& deadline) {
-    for (;;) {
-        pollfd waiting{.fd = fd, .events = events, .revents = 0};
-        const int ready = ::poll(&waiting, 1, static_cast<int>(deadline.remaining().count()));
-        if (ready > 0) return true;
-        if (ready == 0 && deadline.passed()) return false;
-        if (ready < 0 && errno != EINTR) throw Failure{Stage::tcp, fmt::format("poll: {}", base::errno_text(errno))};
-    }
-}
-
 /// By the other side.
 bool has_ended(int errno_value) {
     return errno_value == ECONNRESET || errno_value == EPIPE;
@@ -42,7 +32,7 @@ base::UniqueFd open_socket(const base::SocketAddress& address, int type) {
 std::string try_to_connect(int fd, const base::SocketAddress& address, const base::Deadline& deadline) {
     if (::connect(fd, address.get(), address.length()) == 0) return {};
     if (errno != EINPROGRESS) return base::errno_text(errno);
-    if (!wait_for(fd, POLLOUT, deadline)) return std::string(kNoAnswer);
+    if (!base::wait_for_events(fd, POLLOUT, deadline)) return std::string(kNoAnswer);
     int error = 0;
     socklen_t size = sizeof error;
     if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
@@ -91,7 +81,8 @@ void Socket::write_all(std::string_view bytes, const base::Deadline& deadline) {
         if (errno == EINTR) continue;
         const Cause cause = !has_ended(errno) ? Cause::other : bytes.size() == all ? Cause::end_unsent : Cause::end;
         if (errno != EAGAIN) throw Failure{stage_, fmt::format("sending: {}", base::errno_text(errno)), cause};
-        if (!wait_for(fd_.get(), POLLOUT, deadline)) throw Failure{stage_, std::string(kNoAnswer), Cause::silence};
+        if (!base::wait_for_events(fd_.get(), POLLOUT, deadline))
+            throw Failure{stage_, std::string(kNoAnswer), Cause::silence};
     }
 }
 
@@ -103,7 +94,8 @@ std::size_t Socket::read_some(std::span<char> buffer, const base::Deadline& dead
         if (errno != EAGAIN)
             throw Failure{stage_, fmt::format("receiving: {}", base::errno_text(errno)),
                           has_ended(errno) ? Cause::end : Cause::other};
-        if (!wait_for(fd_.get(), POLLIN, deadline)) throw Failure{stage_, std::string(kNoAnswer), Cause::silence};
+        if (!base::wait_for_events(fd_.get(), POLLIN, deadline))
+            throw Failure{stage_, std::string(kNoAnswer), Cause::silence};
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -17,7 +18,6 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
-#include <thread>
 
 namespace rdmanet::kernel {
 namespace {
@@ -168,11 +168,8 @@ NetnsScope::NetnsScope(const Netns& target) : home_(::open(kOwnNetns, O_RDONLY |
 
 NetnsScope::~NetnsScope() {
     // The kernel allocates a little memory for this (create_new_namespaces()), which may become free again.
-    constexpr int kTries = 100;
-    for (int attempt = 1; ::setns(home_.get(), CLONE_NEWNET) != 0; ++attempt) {
-        if (attempt == kTries) std::terminate();
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    }
+    const auto deadline = base::Deadline::in(std::chrono::milliseconds{100});
+    if (!base::wait_for(deadline, [&] { return ::setns(home_.get(), CLONE_NEWNET) == 0; })) std::terminate();
 }
 
 } // namespace rdmanet::kernel

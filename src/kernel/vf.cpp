@@ -8,6 +8,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 namespace rdmanet::kernel {
@@ -39,16 +39,15 @@ bool is_busy(const Answer& answer) {
 /// One attribute of one VF: do_setvfinfo(), net/core/rtnetlink.c.
 template <class Put>
 void set(Socket& route, const VfId& vf, const std::string& what, const Put& put) {
-    const auto busy_until = route.deadline().at_most(kBusyTimeout);
-    for (;;) {
+    Answer answer;
+    base::wait_for(route.deadline().at_most(kBusyTimeout), [&] {
         Message request(RTM_SETLINK, NLM_F_ACK, header_of(vf));
         request.nest(IFLA_VFINFO_LIST, [&] { request.nest(IFLA_VF_INFO, [&] { put(request); }); });
-        const Answer answer = route.ask(request);
-        if (answer.errno_value == 0) return;
-        if (!is_busy(answer) || busy_until.passed())
-            throw NetlinkError(fmt::format("set {} of {}", what, vf), answer.errno_value, answer.kernel_message);
-        std::this_thread::sleep_for(std::chrono::milliseconds{20});
-    }
+        answer = route.ask(request);
+        return !is_busy(answer);
+    });
+    if (answer.errno_value != 0)
+        throw NetlinkError(fmt::format("set {} of {}", what, vf), answer.errno_value, answer.kernel_message);
 }
 
 ifla_vf_mac mac_value(const VfId& vf, const base::MacAddress& mac) {

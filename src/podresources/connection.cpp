@@ -3,6 +3,7 @@
 #include <rdmanet/podresources/client.hpp>
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -53,14 +54,9 @@ std::size_t Connection::receive(std::span<std::uint8_t> buffer) const {
 }
 
 void Connection::wait_for(short events) const {
-    for (;;) {
-        // Before poll(): a peer that always has something to read must not prolong the call.
-        if (deadline_.passed()) throw CallError("no answer in time");
-        pollfd waiting{.fd = fd_.get(), .events = events, .revents = 0};
-        const int ready = ::poll(&waiting, 1, static_cast<int>(deadline_.remaining().count()));
-        if (ready > 0) return;
-        if (ready < 0 && errno != EINTR) throw CallError(base::errno_text(errno));
-    }
+    // A peer that always has something to read must not prolong the call.
+    if (deadline_.passed() || !base::wait_for_events(fd_.get(), events, deadline_))
+        throw CallError("no answer in time");
 }
 
 } // namespace rdmanet::podresources

@@ -5,6 +5,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -32,14 +33,8 @@ Channel::Channel(base::UniqueFd fd) : fd_(std::move(fd)) {
 }
 
 void Channel::wait_for(short events, const base::Deadline& deadline) const {
-    for (;;) {
-        pollfd waiting{.fd = fd_.get(), .events = events, .revents = 0};
-        const int ready = ::poll(&waiting, 1, static_cast<int>(deadline.remaining().count()));
-        if (ready > 0) return;
-        if (ready < 0 && errno != EINTR) throw base::SystemError("wait for the other end", errno);
-        if (deadline.passed())
-            throw Failure("the other end of the test says nothing", "give both ends more time with `--seconds`");
-    }
+    if (!base::wait_for_events(fd_.get(), events, deadline))
+        throw Failure("the other end of the test says nothing", "give both ends more time with `--seconds`");
 }
 
 void Channel::send(std::string_view message, const base::Deadline& deadline) {

@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/socket_address.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -77,7 +78,7 @@ void Meeting::listen_on(const IpAddress& address, std::uint16_t port) {
 UniqueFd Meeting::wait_for_client(std::string_view token, const base::Deadline& deadline,
                                   const std::function<void(const std::string&)>& refused) const {
     // Strangers who come without end must not prolong the wait.
-    while (!deadline.passed() && is_ready(fd_.get(), POLLIN, deadline)) {
+    while (!deadline.passed() && base::wait_for_events(fd_.get(), POLLIN, deadline)) {
         UniqueFd client(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!client && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
             throw SystemError("accept a client", errno);

@@ -11,10 +11,6 @@ namespace rdmanet::verify {
 /// A socket that never blocks. Throws base::SystemError.
 [[nodiscard]] base::UniqueFd open_tcp(const base::SocketAddress& address);
 
-/// Waits for `events` of poll(2). False at the deadline. Looks once also if the deadline has passed, so whoever calls
-/// it in a loop looks at the deadline, too. Throws base::SystemError.
-[[nodiscard]] bool is_ready(int fd, short events, const base::Deadline& deadline);
-
 /// 0, or the error number of the connection. Throws base::SystemError.
 [[nodiscard]] int connect_tcp(int fd, const base::SocketAddress& address, const base::Deadline& deadline);
 

@@ -18,10 +18,9 @@ public:
     }
     [[nodiscard]] bool passed() const { return Clock::now() >= at_; }
 
-    /// The earlier of this deadline and `duration` from now.
-    [[nodiscard]] Deadline at_most(std::chrono::milliseconds duration) const {
-        return Deadline(std::min(at_, Clock::now() + duration));
-    }
+    /// The earlier of this deadline and the other, or `duration` from now.
+    [[nodiscard]] Deadline at_most(const Deadline& other) const { return Deadline(std::min(at_, other.at_)); }
+    [[nodiscard]] Deadline at_most(std::chrono::milliseconds duration) const { return at_most(in(duration)); }
 
 private:
     explicit Deadline(Clock::time_point at) : at_(at) {}

@@ -2,11 +2,12 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <linux/if.h>
 
 #include <chrono>
-#include <thread>
+#include <optional>
 
 namespace rdmanet::attach {
 
@@ -16,11 +17,12 @@ bool has_neighbours(const kernel::Link& link) {
 
 bool wait_for_carrier(kernel::Socket& route, unsigned ifindex, const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{2};
-    for (const auto until = deadline.at_most(kTimeout);; std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
-        const auto link = kernel::find_link(route, ifindex);
-        if (link && link->can_send()) return true;
-        if (!link || until.passed()) return false;
-    }
+    std::optional<kernel::Link> link;
+    base::wait_for(deadline.at_most(kTimeout), [&] {
+        link = kernel::find_link(route, ifindex);
+        return !link || link->can_send();
+    });
+    return link && link->can_send();
 }
 
 void refuse_taken_addresses(const kernel::AddressProber& prober, const std::vector<base::IpAddress>& addresses,

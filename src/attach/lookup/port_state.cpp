@@ -4,11 +4,8 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/cni/error.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace rdmanet::attach {
 namespace {
@@ -33,13 +30,12 @@ std::optional<RdmaPort> find_port_of_ipoib(Socket& rdma, const Link& link) {
 
 RdmaPort wait_for_active(Socket& rdma, RdmaPort port, const config::RdmaPolicy& policy,
                          const base::Deadline& deadline) {
-    const auto until = deadline.at_most(policy.gid_timeout);
-    for (auto pause = std::chrono::milliseconds{1}; !port.is_active() && !until.passed();
-         pause = std::min(pause * 2, std::chrono::milliseconds{50})) {
-        std::this_thread::sleep_for(pause);
+    if (port.is_active()) return port;
+    base::wait_for(deadline.at_most(policy.gid_timeout), [&] {
         for (RdmaPort& now : kernel::list_rdma_ports(rdma, {.index = port.device_index, .name = port.device}))
             if (now.port == port.port) port = std::move(now);
-    }
+        return port.is_active();
+    });
     return port;
 }
 

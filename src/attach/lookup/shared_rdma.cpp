@@ -3,10 +3,10 @@
 #include <rdmanet/attach/misfit.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/cni/error.hpp>
 
 #include <algorithm>
-#include <thread>
 
 namespace rdmanet::attach {
 namespace {
@@ -135,25 +135,21 @@ void wait_for_gids(const config::RdmaPolicy& policy, const kernel::RdmaPort& por
                    const std::vector<base::IpAddress>& addresses, const base::Logger& log, const GidHolders& holders,
                    const std::string& sysfs) {
     if (!policy.wait_for_gids || addresses.empty()) return;
-    const auto deadline = base::Deadline::in(policy.gid_timeout);
-    for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{20})) {
-        const auto missing = missing_gids(port, ifname, addresses, sysfs);
-        if (missing.empty()) return;
-        if (deadline.passed()) {
-            const kernel::GidTable table = kernel::read_gid_table(port, sysfs);
-            refuse_or_warn(
-                policy,
-                fmt::format("no GID of {} on {} after {} ms ({} of {} entries used): {}", missing.front(), port,
-                            policy.gid_timeout.count(), table.used, table.length,
-                            table.used == table.length
-                                ? full_table_fix(policy, holders)
-                                : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in "
-                                              "`dmesg`; `rdmanet doctor` says more (gid-table)")),
-                log);
-            return;
-        }
-        std::this_thread::sleep_for(pause);
-    }
+    std::vector<base::IpAddress> missing;
+    base::wait_for(base::Deadline::in(policy.gid_timeout), [&] {
+        missing = missing_gids(port, ifname, addresses, sysfs);
+        return missing.empty();
+    });
+    if (missing.empty()) return;
+    const kernel::GidTable table = kernel::read_gid_table(port, sysfs);
+    refuse_or_warn(policy,
+                   fmt::format("no GID of {} on {} after {} ms ({} of {} entries used): {}", missing.front(), port,
+                               policy.gid_timeout.count(), table.used, table.length,
+                               table.used == table.length
+                                   ? full_table_fix(policy, holders)
+                                   : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in "
+                                                 "`dmesg`; `rdmanet doctor` says more (gid-table)")),
+                   log);
 }
 
 } // namespace rdmanet::attach

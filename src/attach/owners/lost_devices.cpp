@@ -5,6 +5,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/device_search.hpp>
 #include <rdmanet/kernel/proc_view.hpp>
@@ -12,7 +13,6 @@
 
 #include <chrono>
 #include <set>
-#include <thread>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -131,23 +131,23 @@ std::vector<std::string> describe_orphan_vfs(const state::AttachmentStore& recor
 std::vector<std::string> describe_unreachable_devices(const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{5};
     if (!kernel::read_proc_view().sees_all()) return {};
-    const auto until = deadline.at_most(kTimeout);
-    for (std::vector<std::string> before;;) {
+    constexpr std::chrono::milliseconds kPause{100}; // a look reads all of /proc
+    std::vector<std::string> texts;
+    Devices lost;
+    const auto look = [&] {
+        const auto before = std::exchange(texts, {});
+        lost.clear();
         Devices elsewhere = kernel::list_devices_elsewhere();
-        if (elsewhere.empty()) return {};
+        if (elsewhere.empty()) return true;
         const kernel::LiveNetns living = kernel::list_live_netns();
-        if (!living.doubt.empty()) return {};
-        std::vector<std::string> texts;
-        const Devices lost = describe_held(find_unreachable(living, std::move(elsewhere)), living, texts);
+        if (!living.doubt.empty()) return true;
+        lost = describe_held(find_unreachable(living, std::move(elsewhere)), living, texts);
         // Look twice: a device that was being moved into a pod has arrived by the second look.
-        if (lost.empty() && texts == before) return texts;
-        if (until.passed()) {
-            for (const ElsewhereDevice& device : lost) texts.push_back(lost_text(device));
-            return texts;
-        }
-        before = std::move(texts);
-        std::this_thread::sleep_for(std::chrono::milliseconds{100});
-    }
+        return lost.empty() && texts == before;
+    };
+    base::wait_for(deadline.at_most(kTimeout), look, {.first = kPause, .longest = kPause});
+    for (const ElsewhereDevice& device : lost) texts.push_back(lost_text(device));
+    return texts;
 }
 
 } // namespace rdmanet::attach

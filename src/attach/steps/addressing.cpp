@@ -8,6 +8,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/address.hpp>
 #include <rdmanet/kernel/route.hpp>
@@ -20,7 +21,6 @@
 #include <chrono>
 #include <limits>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <variant>
 
@@ -46,22 +46,22 @@ constexpr std::chrono::seconds kPredecessorTimeout{5};
 /// in use.
 template <class Act, class Taken>
 void after_predecessor(const base::Deadline& deadline, const Act& act, const Taken& taken) {
-    const auto until = deadline.at_most(kPredecessorTimeout);
-    for (;;) {
+    std::string why;
+    const auto try_to_act = [&] {
         try {
             act();
-            return;
+            return true;
         } catch (const kernel::NetlinkError& error) {
             if (error.errno_value() != EADDRINUSE) throw;
-            if (until.passed())
-                throw cni::CniError(
-                    cni::ErrorCode::parent,
-                    fmt::format("{} belongs to the parent or to another of its children: request another "
-                                "one, or delete its owner (kernel: {})",
-                                taken(), error.what()));
+            why = error.what();
+            return false;
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds{10});
-    }
+    };
+    if (!base::wait_for(deadline.at_most(kPredecessorTimeout), try_to_act))
+        throw cni::CniError(cni::ErrorCode::parent,
+                            fmt::format("{} belongs to the parent or to another of its children: request another "
+                                        "one, or delete its owner (kernel: {})",
+                                        taken(), why));
 }
 
 void add_addresses(const Call& call, const Link& link, const std::vector<base::IpPrefix>& prefixes, kernel::Dad dad) {

@@ -15,6 +15,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/cni/error.hpp>
 
 #include <algorithm>
@@ -205,7 +206,7 @@ void remove_returned(const CreateLink& step, const Undo& undo) {
     constexpr std::chrono::seconds kTimeout{3};
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, undo.call.deadline);
     const auto link =
-        wait_for(base::Deadline::in(kTimeout), undo.call.deadline, [&] { return find_returned(outside, step); });
+        base::wait_for(undo.call.deadline.at_most(kTimeout), [&] { return find_returned(outside, step); });
     if (link) kernel::remove_link(outside, link->ifindex);
 }
 

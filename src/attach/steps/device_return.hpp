@@ -4,32 +4,21 @@
 #include "undo.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 #include <rdmanet/kernel/netns.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 namespace rdmanet::attach {
 
-/// Repeats `find` until it finds something, or until the first of the deadlines. Calls it at least once.
-template <class Find>
-auto wait_for(const base::Deadline& until, const base::Deadline& deadline, const Find& find) -> decltype(find()) {
-    for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{50})) {
-        if (auto found = find(); found || until.passed() || deadline.passed()) return found;
-        std::this_thread::sleep_for(pause);
-    }
-}
-
-/// The same, as long as the kernel may still return the device.
+/// Waits as long as the kernel may still return the device.
 template <class Find>
 auto wait_for_return(const Undo& undo, const Find& find) -> decltype(find()) {
-    return wait_for(undo.call.returned_by, undo.call.deadline, find);
+    return base::wait_for(undo.call.deadline.at_most(undo.call.returned_by), find);
 }
 
 /// nullopt if the device no longer exists.

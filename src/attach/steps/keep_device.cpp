@@ -9,6 +9,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/kernel/device.hpp>
 
 #include <optional>
@@ -100,8 +101,8 @@ void KeepDeviceKind::revert(const Recorded& step, const Undo& undo) {
     if (!address || step.before.name.empty() || !has_network_driver(*address)) return;
     Socket route = Socket::open(kernel::Protocol::route, undo.call.deadline);
     // The device is back on the host, but its driver may take some time to create the net device.
-    auto link = wait_for(base::Deadline::in(kReturnTimeout), undo.call.deadline,
-                         [&] { return find_link_on_host(*address, route); });
+    auto link =
+        base::wait_for(undo.call.deadline.at_most(kReturnTimeout), [&] { return find_link_on_host(*address, route); });
     if (!link)
         throw base::Error(
             fmt::format("its net device is not on the host: look into `dmesg` for messages of driver {}, and "

@@ -12,13 +12,13 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/link.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -54,15 +54,17 @@ Link move_link(const Call& call, const base::BusAddress& address, const Link& li
 Link follow_rdma(const Call& call, const base::BusAddress& address) {
     constexpr std::chrono::seconds kTimeout{10};
     Socket& pod = call.pod->route;
-    for (const auto until = call.deadline.at_most(kTimeout); !until.passed();
-         std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
-        if (const auto there = find_link_inside(address, pod)) {
+    auto link = base::wait_for(call.deadline.at_most(kTimeout), [&]() -> std::optional<Link> {
+        if (auto there = find_link_inside(address, pod)) {
             kernel::change_link(pod, there->ifindex, {.name = call.request->ifname(), .mtu = call.config->mtu});
-            return kernel::find_link(pod, there->ifindex).value_or(*there);
+            return kernel::find_link(pod, there->ifindex).value_or(*std::move(there));
         }
         if (const auto here = find_link_on_host(address, *call.host)) return move_link(call, address, *here);
-    }
-    refuse_device(address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
+        return std::nullopt;
+    });
+    if (!link)
+        refuse_device(address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
+    return *std::move(link);
 }
 
 /// Puts the device's interface in the pod into the result.

@@ -16,11 +16,11 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/cni/error.hpp>
 
 #include <chrono>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -72,30 +72,28 @@ void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::
     constexpr std::chrono::seconds kTimeout{2};
     constexpr std::chrono::milliseconds kTimeoutOfUncertain{100};
     kernel::change_vf(route, vf.id, vf.changes);
-    const auto until = route.deadline().at_most(kTimeout);
     const auto until_uncertain = route.deadline().at_most(kTimeoutOfUncertain);
-    for (;; std::this_thread::sleep_for(std::chrono::milliseconds{20})) {
+    kernel::VfSettings now;
+    kernel::VfSettings missing;
+    kernel::VfSettings certain;
+    base::wait_for(route.deadline().at_most(kTimeout), [&] {
         const auto found = kernel::find_vf(route, vf.id);
-        if (!found && !until.passed()) continue;
-        const kernel::VfSettings now = found.value_or(kernel::VfSettings{});
-        const kernel::VfSettings missing = kernel::ignored(vf.changes, vf.before, now);
-        const kernel::VfSettings certain = kernel::restrict_to(missing, kernel::surely_told(now));
-        if (missing.empty()) return;
-        if (certain.empty() && until_uncertain.passed()) {
-            log.warn(fmt::format(
-                "{}: its PF accepted that without an error, and either ignores it or does not report it. If "
-                "`ip -d link show {}` keeps showing that, remove the setting from the network, or update the "
-                "NIC's driver",
-                difference_text(vf, now, missing), vf.id.pf));
-            return;
-        }
-        if (until.passed())
-            refuse_device(
-                address,
-                fmt::format("cannot be set up: {}. Its PF accepted that without an error, but ignores it: update "
-                            "the NIC's driver and firmware, or remove the setting from the network",
-                            difference_text(vf, now, certain)));
-    }
+        now = found.value_or(kernel::VfSettings{});
+        missing = kernel::ignored(vf.changes, vf.before, now);
+        certain = kernel::restrict_to(missing, kernel::surely_told(now));
+        return found && (missing.empty() || (certain.empty() && until_uncertain.passed()));
+    });
+    if (!certain.empty())
+        refuse_device(address,
+                      fmt::format("cannot be set up: {}. Its PF accepted that without an error, but ignores it: update "
+                                  "the NIC's driver and firmware, or remove the setting from the network",
+                                  difference_text(vf, now, certain)));
+    if (!missing.empty())
+        log.warn(
+            fmt::format("{}: its PF accepted that without an error, and either ignores it or does not report it. If "
+                        "`ip -d link show {}` keeps showing that, remove the setting from the network, or update the "
+                        "NIC's driver",
+                        difference_text(vf, now, missing), vf.id.pf));
 }
 
 /// Settings that CHECK must find again beyond the configured ones, as far as the driver reports them. The MAC only of

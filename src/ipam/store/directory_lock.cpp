@@ -5,6 +5,7 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,7 +13,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <thread>
 
 namespace rdmanet::ipam {
 
@@ -38,14 +38,15 @@ DirectoryLock::DirectoryLock(const std::string& directory, const base::Deadline&
 void DirectoryLock::lock(const std::string& directory, const base::Deadline& deadline) {
     fd_ = base::UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd_) throw base::SystemError(fmt::format("open directory {}", quoted(directory)), errno);
-    while (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            throw base::SystemError(fmt::format("lock directory {}", quoted(directory)), errno);
-        if (deadline.passed())
-            throw base::TimeoutError(
-                fmt::format("waited for the lease store in {}{}", quoted(directory), lock_holder_of(directory)));
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    const auto try_to_lock = [&] {
+        if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return true;
+        if (errno == EWOULDBLOCK || errno == EINTR) return false;
+        throw base::SystemError(fmt::format("lock directory {}", quoted(directory)), errno);
+    };
+    // Only one file is changed under the lock.
+    if (!base::wait_for(deadline, try_to_lock, {.longest = std::chrono::milliseconds{1}}))
+        throw base::TimeoutError(
+            fmt::format("waited for the lease store in {}{}", quoted(directory), lock_holder_of(directory)));
 }
 
 } // namespace rdmanet::ipam

@@ -3,14 +3,18 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/rollback.hpp>
 #include <rdmanet/base/unique_fd.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -95,7 +99,33 @@ TEST_CASE("a deadline expires, and a part of it is never later than the whole") 
     CHECK(whole.remaining() <= milliseconds{50});
     CHECK(whole.at_most(milliseconds{5000}).remaining() <= milliseconds{50});
     CHECK(whole.at_most(milliseconds{0}).passed());
+    CHECK(whole.at_most(Deadline::in(milliseconds{0})).passed());
+    CHECK(Deadline::in(milliseconds{0}).at_most(whole).passed());
     CHECK(Deadline::in(milliseconds{0}).remaining() == milliseconds{0});
+}
+
+TEST_CASE("a wait looks at once, again after each pause, and no longer than until its deadline") {
+    int looks = 0;
+    const auto find_at = [&](int most) {
+        looks = 0;
+        return [&looks, most] { return ++looks == most ? std::optional(looks) : std::nullopt; };
+    };
+    CHECK(wait_for(Deadline::in(milliseconds{0}), find_at(1)) == 1);
+    CHECK(wait_for(Deadline::in(std::chrono::hours{1}), find_at(8)) == 8);
+    CHECK_FALSE(wait_for(Deadline::in(milliseconds{0}), find_at(2)));
+    CHECK(looks == 1);
+    const Pauses endless{.first = std::chrono::hours{1}, .longest = std::chrono::hours{1}};
+    CHECK(wait_for(Deadline::in(milliseconds{100}), find_at(2), endless) == 2); // looks once more at the deadline
+}
+
+TEST_CASE("a wait for a descriptor looks once, also if its deadline has passed") {
+    int ends[2] = {};
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    const UniqueFd reader(ends[0]);
+    const UniqueFd writer(ends[1]);
+    CHECK_FALSE(wait_for_events(reader.get(), POLLIN, Deadline::in(milliseconds{1})));
+    REQUIRE(::write(writer.get(), "x", 1) == 1);
+    CHECK(wait_for_events(reader.get(), POLLIN, Deadline::in(milliseconds{0})));
 }
 
 TEST_CASE("a system error names what was tried and why it failed") {

@@ -4,6 +4,7 @@
 
 #include "support/reporter.hpp"
 
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/ipam/store.hpp>
 #include <rdmanet/kube/api.hpp>
@@ -15,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -36,9 +36,7 @@ inline base::Deadline soon() {
 /// Repeats until it is true, or false after soon().
 template <class Condition>
 bool comes_true(Condition&& condition) {
-    for (const base::Deadline end = soon(); !end.passed(); std::this_thread::sleep_for(20ms))
-        if (condition()) return true;
-    return false;
+    return base::wait_for(soon(), condition);
 }
 inline base::IpAddress ip(std::string_view text) {
     return base::IpAddress::parse(text).value();

@@ -2,8 +2,8 @@
 #include "support/concat.hpp"
 #include "support/names.hpp"
 
-#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include "plugin_fixture.hpp"
 
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <thread>
 
 using namespace rdmanet;
 using Catch::Matchers::Contains;
@@ -32,12 +31,7 @@ bool is_running(pid_t pid) {
 
 template <class Condition>
 bool comes_true(Condition condition) {
-    const auto deadline = base::Deadline::in(std::chrono::minutes(2)); // a busy machine takes many times as long
-    while (!condition()) {
-        if (deadline.passed()) return false;
-        std::this_thread::sleep_for(milliseconds(10));
-    }
-    return true;
+    return base::wait_for(base::Deadline::in(std::chrono::minutes(2)), condition); // a busy machine takes long
 }
 
 bool is_gone_soon(pid_t pid) {
