@@ -1,5 +1,6 @@
 #include <rdmanet/base/host_file.hpp>
 
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 
@@ -11,10 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <cstdint>
 
 namespace rdmanet::base {
@@ -50,9 +49,7 @@ UniqueFd find_on_host(const std::string& root, const std::string& file) {
 
 /// What the kernel calls the open file. Empty if that cannot be found out.
 std::string kernel_path_of(const UniqueFd& fd) {
-    std::array<char, PATH_MAX> path;
-    const ssize_t length = ::readlink(fmt::format("/proc/self/fd/{}", fd.get()).c_str(), path.data(), path.size());
-    return {path.data(), length < 0 ? 0 : static_cast<std::size_t>(length)};
+    return link_target_of(fmt::format("/proc/self/fd/{}", fd.get()));
 }
 
 /// As RESOLVE_BENEATH, decided by where the opened file is. Empty, with EXDEV, for one that lies elsewhere.

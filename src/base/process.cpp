@@ -1,5 +1,6 @@
 #include <rdmanet/base/process.hpp>
 
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
@@ -20,9 +21,7 @@ constexpr std::string_view kSelf = "self";
 
 /// A container may have the /proc of its host, where the numbers belong to other processes.
 bool is_own_proc() {
-    char number[32];
-    const ssize_t length = ::readlink("/proc/self", number, sizeof number);
-    return length > 0 && parse_integer<std::int64_t>({number, static_cast<std::size_t>(length)}) == ::getpid();
+    return parse_integer<std::int64_t>(link_target_of("/proc/self")) == ::getpid();
 }
 
 /// Word `number`, counted from 0.
@@ -38,25 +37,22 @@ std::string_view word_of(std::string_view text, std::size_t number) {
     }
 }
 
-/// The fields follow the name, which may contain any character.
-std::optional<std::uint64_t> parse_start(std::string_view stat) {
+} // namespace
+
+std::optional<std::uint64_t> parse_start_ticks(std::string_view stat) {
     constexpr std::size_t kStart = 22 - 3; // the state behind the name is field 3
-    const auto name_end = stat.rfind(')');
+    const auto name_end = stat.rfind(')'); // the name may contain any character
     if (name_end == std::string_view::npos) return std::nullopt;
     return parse_integer<std::uint64_t>(word_of(stat.substr(name_end + 1), kStart));
 }
 
-/// The last number of the line "NSpid:" is the one in the innermost namespace.
-std::optional<std::int64_t> parse_innermost_pid(std::string_view status) {
-    constexpr std::string_view kLabel = "\nNSpid:";
-    const auto at = status.find(kLabel);
-    if (at == std::string_view::npos) return std::nullopt;
-    std::string_view line = status.substr(at + kLabel.size());
-    line = line.substr(0, line.find('\n'));
-    return parse_integer<std::int64_t>(line.substr(std::min(line.find_last_of(" \t"), line.size() - 1) + 1));
+std::string_view find_status(std::string_view status, std::string_view name) {
+    const std::string begin = fmt::format("\n{}:\t", name);
+    const auto at = status.find(begin);
+    if (at == std::string_view::npos) return {};
+    const std::string_view rest = status.substr(at + begin.size());
+    return rest.substr(0, rest.find('\n'));
 }
-
-} // namespace
 
 std::string describe_process(std::int64_t pid) {
     std::string number = fmt::format("process {}", pid);
@@ -72,8 +68,10 @@ std::optional<ProcessIdentity> identify_process(std::string_view pid) {
     if (pid != kSelf && !is_own_proc()) return std::nullopt;
     try {
         const std::string directory = fmt::format("/proc/{}", pid);
-        const auto start = parse_start(read_file(fmt::format("{}/stat", directory), kMostBytes));
-        const auto innermost = parse_innermost_pid(read_file(fmt::format("{}/status", directory), kMostBytes));
+        const auto start = parse_start_ticks(read_file(fmt::format("{}/stat", directory), kMostBytes));
+        const std::string status_text = read_file(fmt::format("{}/status", directory), kMostBytes);
+        const std::string_view numbers = find_status(status_text, kNumbersOfProcess);
+        const auto innermost = parse_integer<std::int64_t>(numbers.substr(numbers.rfind('\t') + 1));
         struct stat status {};
         if (!start || !innermost || ::stat(fmt::format("{}/ns/pid", directory).c_str(), &status) != 0)
             return std::nullopt;

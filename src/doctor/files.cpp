@@ -58,11 +58,7 @@ std::vector<std::string> lines_of(const std::string& path) {
 }
 
 std::vector<std::string> begin_lines_of(const std::string& path) {
-    const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    std::string text(4096, '\0');
-    const ssize_t count = file ? ::read(file.get(), text.data(), text.size()) : -1;
-    text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    return lines_in(text);
+    return lines_in(inventory::page_of(path));
 }
 
 std::vector<std::string> end_lines_of(const std::string& path) {

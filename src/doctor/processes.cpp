@@ -4,6 +4,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/host_file.hpp>
+#include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
@@ -83,10 +84,7 @@ namespace {
 
 /// A line of /proc/PID/status without its name; empty if the process has ended.
 std::string status_of(const std::string& process, std::string_view name) {
-    const std::string begin = fmt::format("{}:\t", name);
-    for (const std::string& line : lines_of(fmt::format("{}/status", process)))
-        if (line.starts_with(begin)) return line.substr(begin.size());
-    return {};
+    return std::string(base::find_status(content_of(fmt::format("{}/status", process)), name));
 }
 
 /// The effective one; nullopt if it has ended.

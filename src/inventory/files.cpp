@@ -1,40 +1,37 @@
-#include <rdmanet/base/unique_fd.hpp>
 #include <rdmanet/inventory/files.hpp>
 
-#include <dirent.h>
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/unique_fd.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
-#include <memory>
 #include <string_view>
 
 namespace rdmanet::inventory {
 
-std::string line_of(const std::string& path) {
+std::string page_of(const std::string& path) {
     const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     char buffer[4096];
-    const ssize_t count = fd ? ::read(fd.get(), buffer, sizeof buffer) : -1;
-    if (count <= 0) return {};
-    const std::string_view text(buffer, static_cast<std::size_t>(count));
-    return std::string(text.substr(0, text.find('\n')));
+    const ssize_t count = fd ? ::read(fd.get(), buffer, sizeof buffer) : 0;
+    return {buffer, count < 0 ? 0 : static_cast<std::size_t>(count)};
 }
 
-std::vector<std::string> names_in(const std::string& directory, std::size_t most) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), ::closedir);
+std::string line_of(const std::string& path) {
+    const std::string page = page_of(path);
+    return page.substr(0, page.find('\n'));
+}
+
+std::vector<std::string> names_in(const std::string& path, std::size_t most) try {
     std::vector<std::string> names;
-    const dirent* entry = nullptr;
-    while (open && names.size() < most && (entry = ::readdir(open.get())) != nullptr)
-        if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+    base::DirectoryReader directory(path);
+    for (auto entry = directory.next(); entry && names.size() < most; entry = directory.next())
+        if (!entry->name.starts_with('.')) names.emplace_back(entry->name);
     std::sort(names.begin(), names.end());
     return names;
-}
-
-std::string link_target_of(const std::string& path) {
-    char target[PATH_MAX];
-    const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
-    return length < 0 ? std::string() : std::string(target, static_cast<std::size_t>(length));
+} catch (const base::SystemError&) {
+    return {};
 }
 
 std::string link_name_of(const std::string& path) {

@@ -1,8 +1,8 @@
 #include <rdmanet/kernel/device.hpp>
 
-#include "directory.hpp"
 #include "port_name.hpp"
 
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -35,7 +35,7 @@ std::string last_part(const std::string& path) {
 }
 
 std::vector<std::string> sorted_names_in(const std::string& path) {
-    std::vector<std::string> names = list_directory(path);
+    std::vector<std::string> names = base::list_directory(path);
     std::sort(names.begin(), names.end());
     return names;
 }
@@ -43,14 +43,14 @@ std::vector<std::string> sorted_names_in(const std::string& path) {
 /// Empty if the driver has no such name (phys_port_name_show(), net/core/net-sysfs.c). Other failures are errors: a
 /// port that is mistaken for another one would not be restored.
 std::string line_in(const base::UniqueFd& directory, const char* file) try {
-    return find_line(directory.get(), file).value_or("");
+    return base::find_line(directory.get(), file).value_or("");
 } catch (const base::SystemError& error) {
     if (error.errno_value() != EOPNOTSUPP) throw;
     return {};
 }
 
 base::UniqueFd directory_of_netdev(const PciAddress& pf, const std::string& netdev) {
-    return open_directory(fmt::format("{}/net/{}", directory_of(pf), netdev));
+    return base::open_directory(fmt::format("{}/net/{}", directory_of(pf), netdev));
 }
 
 /// The switch that the net device is a port of. Some drivers report one in legacy mode, too.
@@ -69,7 +69,7 @@ bool is_uplink(const PciAddress& pf, const std::string& netdev) {
     const base::UniqueFd directory = directory_of_netdev(pf, netdev);
     if (!directory) return false;
     // An IPoIB interface's child for a partition is also a net device of the function.
-    if (find_line(directory.get(), "iflink") != find_line(directory.get(), "ifindex")) return false;
+    if (base::find_line(directory.get(), "iflink") != base::find_line(directory.get(), "ifindex")) return false;
     const std::string port_name = line_in(directory, "phys_port_name");
     return port_name.empty() || is_of_port(port_name);
 }
@@ -97,14 +97,14 @@ void bind_anew(const BusAddress& address, const std::string& driver) {
 }
 
 bool driver_exists(const BusAddress& of, const std::string& driver) {
-    return static_cast<bool>(open_directory(directory_of_driver(of, driver)));
+    return static_cast<bool>(base::open_directory(directory_of_driver(of, driver)));
 }
 
 Resettable resettable(const BusAddress& address) {
-    const std::vector<std::string> files = list_directory(directory_of(address));
+    const std::vector<std::string> files = base::list_directory(directory_of(address));
     if (std::find(files.begin(), files.end(), "reset") == files.end()) return Resettable::no;
-    const base::UniqueFd directory = open_directory(directory_of(address));
-    const auto methods = directory ? find_line(directory.get(), "reset_method") : std::nullopt;
+    const base::UniqueFd directory = base::open_directory(directory_of(address));
+    const auto methods = directory ? base::find_line(directory.get(), "reset_method") : std::nullopt;
     return methods && methods->empty() ? Resettable::switched_off : Resettable::yes;
 }
 
@@ -113,26 +113,26 @@ void reset(const BusAddress& address) {
 }
 
 bool device_exists(const BusAddress& address) {
-    return static_cast<bool>(open_directory(directory_of(address)));
+    return static_cast<bool>(base::open_directory(directory_of(address)));
 }
 
 std::optional<VfOf> find_pf_of(const PciAddress& address) {
-    const auto link = find_symlink(fmt::format("{}/physfn", directory_of(address)));
+    const auto link = base::find_symlink(fmt::format("{}/physfn", directory_of(address)));
     if (!link) return std::nullopt;
     const auto pf = PciAddress::parse(last_part(*link));
     if (!pf) return std::nullopt;
     constexpr std::string_view prefix = "virtfn";
-    for (const std::string& name : list_directory(directory_of(*pf))) {
+    for (const std::string& name : base::list_directory(directory_of(*pf))) {
         if (!name.starts_with(prefix)) continue;
         const auto number = base::parse_integer<unsigned>(std::string_view(name).substr(prefix.size()));
-        const auto target = find_symlink(fmt::format("{}/{}", directory_of(*pf), name));
+        const auto target = base::find_symlink(fmt::format("{}/{}", directory_of(*pf), name));
         if (number && target && PciAddress::parse(last_part(*target)) == address) return VfOf{*pf, *number};
     }
     return std::nullopt;
 }
 
 std::optional<PciAddress> find_vf_address(const VfOf& vf) {
-    const auto link = find_symlink(fmt::format("{}/virtfn{}", directory_of(vf.pf), vf.number));
+    const auto link = base::find_symlink(fmt::format("{}/virtfn{}", directory_of(vf.pf), vf.number));
     return link ? PciAddress::parse(last_part(*link)) : std::nullopt;
 }
 
@@ -141,31 +141,31 @@ std::vector<PciAddress> list_vfs() {
     std::vector<PciAddress> vfs;
     for (const std::string& name : sorted_names_in(directory)) {
         const auto address = PciAddress::parse(name);
-        if (address && find_symlink(fmt::format("{}/{}/physfn", directory, name))) vfs.push_back(*address);
+        if (address && base::find_symlink(fmt::format("{}/{}/physfn", directory, name))) vfs.push_back(*address);
     }
     return vfs;
 }
 
 unsigned count_vfs_of(const BusAddress& address) {
-    const base::UniqueFd directory = open_directory(directory_of(address));
+    const base::UniqueFd directory = base::open_directory(directory_of(address));
     if (!directory) return 0;
-    return base::parse_integer<unsigned>(find_line(directory.get(), "sriov_numvfs").value_or("")).value_or(0);
+    return base::parse_integer<unsigned>(base::find_line(directory.get(), "sriov_numvfs").value_or("")).value_or(0);
 }
 
 std::string driver_of(const BusAddress& address) {
-    const auto link = find_symlink(fmt::format("{}/driver", directory_of(address)));
+    const auto link = base::find_symlink(fmt::format("{}/driver", directory_of(address)));
     return link ? last_part(*link) : std::string();
 }
 
 bool is_driver_module(std::string_view name) {
-    return static_cast<bool>(open_directory(fmt::format("/sys/module/{}/drivers", name)));
+    return static_cast<bool>(base::open_directory(fmt::format("/sys/module/{}/drivers", name)));
 }
 
 std::optional<BusAddress> bus_address_of(const std::string& parent_device) {
     if (auto address = BusAddress::parse(parent_device)) return address;
     if (!parent_device.starts_with(kVirtio) || parent_device.find('/') != std::string::npos) return std::nullopt;
     // "../../../devices/pci0000:00/0000:00:03.0/virtio0"
-    const auto link = find_symlink(fmt::format("/sys/bus/virtio/devices/{}", parent_device));
+    const auto link = base::find_symlink(fmt::format("/sys/bus/virtio/devices/{}", parent_device));
     if (!link) return std::nullopt;
     return BusAddress::parse(last_part(link->substr(0, link->rfind('/'))));
 }

@@ -1,7 +1,6 @@
 #include <rdmanet/kernel/device_search.hpp>
 
-#include "directory.hpp"
-
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -26,11 +25,11 @@ constexpr const char* kNet = "net";
 constexpr const char* kRdma = "infiniband";
 
 bool is_there_and_empty(const std::string& directory) {
-    return open_directory(directory) && list_directory(directory).empty();
+    return base::open_directory(directory) && base::list_directory(directory).empty();
 }
 
 bool has_entries(const NetnsSysfs& sysfs, const BusAddress& address, const char* part) {
-    return !list_directory(sysfs.path(fmt::format("{}/{}", address.sysfs_path(), part))).empty();
+    return !base::list_directory(sysfs.path(fmt::format("{}/{}", address.sysfs_path(), part))).empty();
 }
 
 void subtract_devices_in(const NetnsSysfs& sysfs, std::vector<ElsewhereDevice>& devices) {
@@ -58,7 +57,7 @@ std::optional<std::uint64_t> namespace_inode(const std::string& path, std::uint6
 
 /// Empty for a process that the caller may not examine, because the holder of its descriptors could not be named.
 std::vector<std::string> list_descriptors(const std::string& directory) try {
-    return list_directory(directory);
+    return base::list_directory(directory);
 } catch (const base::SystemError& error) {
     if (error.errno_value() != EACCES && error.errno_value() != EPERM) throw;
     return {};
@@ -75,7 +74,7 @@ std::vector<ElsewhereDevice> list_devices_elsewhere() {
     std::vector<ElsewhereDevice> devices;
     for (const Bus bus : {Bus::pci, Bus::auxiliary}) {
         const std::string directory = fmt::format("/sys/bus/{}/devices", bus);
-        for (const std::string& name : list_directory(directory)) {
+        for (const std::string& name : base::list_directory(directory)) {
             const auto address = BusAddress::parse(name);
             if (!address) continue;
             const bool net = is_there_and_empty(fmt::format("{}/{}/{}", directory, name, kNet));
@@ -99,7 +98,7 @@ std::vector<HeldNetns> list_held_netns(const LiveNetns& living, const std::strin
     std::vector<HeldNetns> held;
     std::set<std::uint64_t> seen;
     const std::uint64_t namespaces_device = Netns::current().id().device;
-    for (const std::string& name : list_directory(proc)) {
+    for (const std::string& name : base::list_directory(proc)) {
         const auto pid = base::parse_integer<unsigned>(name);
         if (!pid) continue;
         const std::string directory = fmt::format("{}/{}/fd", proc, name);

@@ -1,7 +1,6 @@
 #include <rdmanet/kernel/gid.hpp>
 
-#include "directory.hpp"
-
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
@@ -20,12 +19,12 @@ using base::IpAddress;
 class TableFiles {
 public:
     TableFiles(const RdmaPort& port, const std::string& root)
-        : path_(fmt::format("{}/{}/ports/{}", root, port.device, port.port)), directory_(open_directory(path_)) {}
+        : path_(fmt::format("{}/{}/ports/{}", root, port.device, port.port)), directory_(base::open_directory(path_)) {}
 
     [[nodiscard]] unsigned length() const {
         unsigned length = 0;
         if (!directory_) return length;
-        for (const std::string& name : list_directory(fmt::format("{}/gids", path_)))
+        for (const std::string& name : base::list_directory(fmt::format("{}/gids", path_)))
             if (const auto index = base::parse_integer<unsigned>(name)) length = std::max(length, *index + 1);
         return length;
     }
@@ -50,7 +49,7 @@ public:
 private:
     /// Empty if there is no such file, or if its place in the table is empty now (EINVAL).
     [[nodiscard]] std::string find(const std::string& name) const {
-        return find_line(directory_.get(), name).value_or(std::string());
+        return base::find_line(directory_.get(), name).value_or(std::string());
     }
 
     static GidType parse_type(std::string_view text) {

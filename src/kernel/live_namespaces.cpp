@@ -1,9 +1,9 @@
 #include <rdmanet/kernel/live_namespaces.hpp>
 
-#include "directory.hpp"
 #include "hidden_processes.hpp"
 #include "namespace_link.hpp"
 
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
@@ -35,7 +35,7 @@ public:
 
     LiveNetns run() {
         doubt(find_reason_for_hidden_processes(proc_));
-        for (const std::string& name : list_directory(proc_))
+        for (const std::string& name : base::list_directory(proc_))
             if (base::parse_integer<unsigned>(name))
                 try_process(fmt::format("{}/{}", proc_, name),
                             [&] { visit_process(fmt::format("{}/{}", proc_, name)); });
@@ -57,14 +57,14 @@ private:
     void visit_process(const std::string& process) {
         visit_thread(process);
         if (has_more_threads(process))
-            for (const std::string& thread : list_directory(fmt::format("{}/task", process)))
+            for (const std::string& thread : base::list_directory(fmt::format("{}/task", process)))
                 visit_thread(fmt::format("{}/task/{}", process, thread));
         visit_mounts_of(process);
     }
 
     void visit_mounts_of(const std::string& process) try {
         const auto mounts =
-            parse_namespace(find_symlink(fmt::format("{}/ns/mnt", process)).value_or(std::string()), "mnt");
+            parse_namespace(base::find_symlink(fmt::format("{}/ns/mnt", process)).value_or(std::string()), "mnt");
         if (mounts && seen_mounts_.insert(*mounts).second) visit_mounts(fmt::format("{}/mountinfo", process), *mounts);
     } catch (const base::SystemError& error) {
         if (!is_denied(error)) throw;
@@ -79,7 +79,7 @@ private:
         for (const std::string& process : denied_mounts_)
             try_process(process, [&] {
                 const std::string path = fmt::format("{}/mountinfo", process);
-                const std::string beginning = find_line(AT_FDCWD, path).value_or(std::string());
+                const std::string beginning = base::find_line(AT_FDCWD, path).value_or(std::string());
                 if (seen.insert(beginning.substr(0, beginning.find('\n'))).second) visit_mounts(path, 0);
             });
     }
@@ -92,7 +92,7 @@ private:
 
     void visit_thread(const std::string& thread) try {
         if (const auto inode =
-                parse_namespace(find_symlink(fmt::format("{}/ns/net", thread)).value_or(std::string()), "net"))
+                parse_namespace(base::find_symlink(fmt::format("{}/ns/net", thread)).value_or(std::string()), "net"))
             mark(*inode, fmt::format("{}{}", thread, kNetnsLink));
     } catch (const base::SystemError& error) {
         if (!is_denied(error)) throw;

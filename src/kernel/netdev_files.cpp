@@ -1,7 +1,6 @@
 #include <rdmanet/kernel/netdev_files.hpp>
 
-#include "directory.hpp"
-
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 
@@ -22,7 +21,7 @@ std::string directory_of(const base::InterfaceName& interface) {
 
 /// nullopt if the driver has no such setting (EOPNOTSUPP), or the interface is about to go (ENODEV).
 std::optional<std::string> find_setting(int directory, const std::string& file) try {
-    return find_line(directory, file);
+    return base::find_line(directory, file);
 } catch (const base::SystemError& error) {
     if (error.errno_value() == EOPNOTSUPP || error.errno_value() == ENODEV) return std::nullopt;
     throw;
@@ -38,7 +37,7 @@ std::string of_first_queue(const std::string& file) {
 
 NetdevFilesRead read_netdev_files(const base::InterfaceName& interface) {
     NetdevFilesRead found;
-    const base::UniqueFd directory = open_directory(directory_of(interface));
+    const base::UniqueFd directory = base::open_directory(directory_of(interface));
     if (!directory) return found;
     const auto add = [&](const std::string& file) {
         try {
@@ -48,7 +47,7 @@ NetdevFilesRead read_netdev_files(const base::InterfaceName& interface) {
         }
     };
     for (const char* file : {"gro_flush_timeout", "napi_defer_hard_irqs"}) add(file);
-    for (const std::string& queue : list_directory(fmt::format("{}/queues", directory_of(interface)))) {
+    for (const std::string& queue : base::list_directory(fmt::format("{}/queues", directory_of(interface)))) {
         if (!queue.starts_with("tx-")) continue;
         for (const char* file : {"tx_maxrate", "byte_queue_limits/limit_max", "byte_queue_limits/limit_min",
                                  "byte_queue_limits/hold_time"})

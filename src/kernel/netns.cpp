@@ -1,7 +1,6 @@
 #include <rdmanet/kernel/netns.hpp>
 
-#include "directory.hpp"
-
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/wait.hpp>
@@ -126,7 +125,7 @@ Netns make_netns() {
 std::optional<Netns> find_other_netns() {
     constexpr const char* kNames = "/run/netns";
     const Netns own = Netns::current();
-    for (const std::string& name : list_directory(kNames)) try {
+    for (const std::string& name : base::list_directory(kNames)) try {
             auto netns = find_netns(fmt::format("{}/{}", kNames, name));
             if (netns && !(*netns == own)) return netns;
         } catch (const NotANetnsError&) { // an unmounted namespace leaves an empty file behind
@@ -137,7 +136,7 @@ std::optional<Netns> find_other_netns() {
 std::vector<std::string> list_other_netns(const std::string& directory, const Netns& known) {
     const Netns own = Netns::current();
     std::vector<std::string> paths;
-    for (const std::string& name : list_directory(directory)) try {
+    for (const std::string& name : base::list_directory(directory)) try {
             std::string path = fmt::format("{}/{}", directory, name);
             const auto netns = find_netns(path);
             if (netns && !(*netns == own) && !(*netns == known)) paths.push_back(std::move(path));

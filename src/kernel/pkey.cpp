@@ -1,7 +1,6 @@
 #include <rdmanet/kernel/pkey.hpp>
 
-#include "directory.hpp"
-
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
@@ -22,12 +21,12 @@ std::optional<std::uint16_t> parse_pkey(std::string_view text) {
 
 std::vector<PkeyEntry> list_pkeys(const RdmaPort& port, const std::string& root) {
     const std::string path = fmt::format("{}/{}/ports/{}/pkeys", root, port.device, port.port);
-    const base::UniqueFd directory = open_directory(path);
+    const base::UniqueFd directory = base::open_directory(path);
     std::vector<PkeyEntry> entries;
-    for (const std::string& name : list_directory(path)) {
+    for (const std::string& name : base::list_directory(path)) {
         const auto index = base::parse_integer<unsigned>(name);
         if (!index) continue;
-        const auto pkey = parse_pkey(find_line(directory.get(), name).value_or(std::string()));
+        const auto pkey = parse_pkey(base::find_line(directory.get(), name).value_or(std::string()));
         // A P_Key without partition bits is invalid (InfiniBand specification, 10.9.1): an empty place.
         if (pkey && (*pkey & ~kFullMember) != 0) entries.push_back({.index = *index, .pkey = *pkey});
     }

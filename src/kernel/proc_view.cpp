@@ -1,14 +1,13 @@
 #include <rdmanet/kernel/proc_view.hpp>
 
-#include "directory.hpp"
 #include "namespace_link.hpp"
 
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/process.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string_view>
@@ -18,16 +17,6 @@ namespace {
 
 constexpr std::uint64_t kInitial = 0xeffffffc; // PROC_PID_INIT_INO, include/linux/proc_ns.h
 constexpr std::size_t kMostBytes = 65536;      // a process's "status" and "stat" have about 2000
-
-/// In how many PID namespaces the caller has a number, from the procfs's namespace down to its own: NSpid in
-/// proc_pid_status(5) (task_state(), fs/proc/array.c). 0 without that line.
-std::size_t count_levels(std::string_view status) {
-    constexpr std::string_view kKey = "\nNSpid:";
-    const auto at = status.find(kKey);
-    if (at == std::string_view::npos) return 0;
-    const std::string_view line = status.substr(at + kKey.size(), status.find('\n', at + 1) - at - kKey.size());
-    return static_cast<std::size_t>(std::count(line.begin(), line.end(), '\t'));
-}
 
 /// EPERM comes from the mount option hidepid (proc_pid_permission(), fs/proc/base.c), EACCES from a security module.
 bool is_denied(const base::SystemError& error) {
@@ -43,7 +32,7 @@ std::string read_if_shown(const std::string& path) try {
 
 /// Only who may trace a process may read its links to namespaces (proc_ns_readlink(), fs/proc/namespaces.c).
 std::uint64_t read_link_if_allowed(const std::string& path) try {
-    return parse_namespace(find_symlink(path).value_or(std::string()), "pid").value_or(0);
+    return parse_namespace(base::find_symlink(path).value_or(std::string()), "pid").value_or(0);
 } catch (const base::SystemError& error) {
     if (is_denied(error)) return 0;
     throw;
@@ -55,22 +44,11 @@ std::uint64_t read_link_if_allowed(const std::string& path) try {
 std::uint64_t read_pid_namespace(const std::string& proc) {
     const std::uint64_t own = read_link_if_allowed(fmt::format("{}/self/ns/pid", proc));
     if (own == kInitial) return own;
-    const std::size_t levels = count_levels(read_if_shown(fmt::format("{}/self/status", proc)));
-    if (levels == 0) return 0;
-    return levels == 1 ? own : read_link_if_allowed(fmt::format("{}/1/ns/pid", proc));
-}
-
-/// Field 22 of proc_pid_stat(5), counted from the end of the name in parentheses, which may contain any character.
-std::uint64_t read_start(const std::string& proc) {
-    constexpr int kFieldsBefore = 19; // between the name and the start
-    const std::string text = read_if_shown(fmt::format("{}/1/stat", proc));
-    std::size_t at = text.rfind(')');
-    if (at == std::string::npos) return 0;
-    at = text.find(' ', at);
-    for (int field = 0; field < kFieldsBefore && at != std::string::npos; ++field) at = text.find(' ', at + 1);
-    if (at == std::string::npos) return 0;
-    const std::string_view rest = std::string_view(text).substr(at + 1);
-    return base::parse_integer<std::uint64_t>(rest.substr(0, rest.find(' '))).value_or(0);
+    const std::string status = read_if_shown(fmt::format("{}/self/status", proc));
+    const std::string_view numbers = base::find_status(status, base::kNumbersOfProcess);
+    if (numbers.empty()) return 0;
+    const bool has_one = numbers.find('\t') == std::string_view::npos;
+    return has_one ? own : read_link_if_allowed(fmt::format("{}/1/ns/pid", proc));
 }
 
 } // namespace
@@ -87,7 +65,8 @@ std::uint64_t ProcView::id() const {
 
 ProcView read_proc_view(const std::string& proc) {
     ProcView view{.pid_namespace = read_pid_namespace(proc)};
-    if (!view.sees_all()) view.began = read_start(proc);
+    if (!view.sees_all())
+        view.began = base::parse_start_ticks(read_if_shown(fmt::format("{}/1/stat", proc))).value_or(0);
     return view;
 }
 

@@ -1,11 +1,11 @@
 #include <rdmanet/kernel/vf.hpp>
 
-#include "directory.hpp"
 #include "link_parse.hpp"
 #include "list.hpp"
 #include "message.hpp"
 #include "vf_parse.hpp"
 
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/wait.hpp>
@@ -238,7 +238,7 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted) {
 VfSettings without_port_speed(const VfSettings& present, const VfId& vf) {
     VfSettings rest = present;
     if (!rest.rates || rest.rates->most_mbps == 0) return rest;
-    const auto speed = find_line(AT_FDCWD, fmt::format("/sys/class/net/{}/speed", vf.pf));
+    const auto speed = base::find_line(AT_FDCWD, fmt::format("/sys/class/net/{}/speed", vf.pf));
     if (speed && base::parse_integer<std::uint32_t>(*speed) == rest.rates->most_mbps) rest.rates.reset();
     return rest;
 }

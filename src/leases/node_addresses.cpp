@@ -1,5 +1,6 @@
 #include "node_addresses.hpp"
 
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/kernel/address.hpp>
@@ -9,25 +10,16 @@
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/kernel/proc_view.hpp>
 
-#include <dirent.h>
-
 #include <algorithm>
-#include <memory>
-#include <string_view>
 
 namespace rdmanet::leases {
 namespace {
 
 /// A program that drives its device itself has its addresses where no kernel shows them.
 bool has_devices_of_programs() {
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/dev/vfio"), ::closedir);
-    if (!directory) return false;
-    while (const dirent* entry = ::readdir(directory.get())) {
-        const std::string_view name = entry->d_name;
-        // The others are there while a device has driver vfio-pci (vfio_create_group(), drivers/vfio/group.c).
-        if (name != "." && name != ".." && name != "vfio") return true;
-    }
-    return false;
+    const auto names = base::list_directory("/dev/vfio");
+    // The others are there while a device has driver vfio-pci (vfio_create_group(), drivers/vfio/group.c).
+    return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name != "vfio"; });
 }
 
 void add_addresses_in(const std::string& path, NodeAddresses& all, const base::Deadline& deadline) {

@@ -2,12 +2,12 @@
 
 #include "record_index.hpp"
 
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/state/state_directory.hpp>
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 #include <cerrno>
 #include <climits>
 #include <map>
-#include <memory>
+#include <optional>
 #include <utility>
 
 namespace rdmanet::state {
@@ -47,10 +47,6 @@ std::string recall_path(const std::string& directory, const AttachmentKey& key) 
     return fmt::format("{}/{}{}", attachments_in(directory), locked_as(key).file_name(), kRecallSuffix);
 }
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const noexcept { (void)::closedir(directory); }
-};
-
 /// Names with their inode numbers.
 using Files = std::map<std::string, std::uint64_t>;
 
@@ -64,27 +60,21 @@ public:
     /// Opens the directory and lists its files; none if it does not exist. Throws SystemError.
     [[nodiscard]] Files files(std::string_view suffix) {
         Files files;
-        open_.reset(::opendir(path_.c_str()));
-        if (!open_ && errno == ENOENT) return files;
-        if (!open_) throw base::SystemError(fmt::format("read directory {}", path_), errno);
-        for (;;) {
-            errno = 0;
-            const dirent* entry = ::readdir(open_.get());
-            if (entry == nullptr && errno != 0) throw base::SystemError(fmt::format("read directory {}", path_), errno);
-            if (entry == nullptr) return files;
-            if (std::string_view(entry->d_name).ends_with(suffix)) files.emplace(entry->d_name, entry->d_ino);
-        }
+        open_.emplace(path_);
+        while (const auto entry = open_->next())
+            if (entry->name.ends_with(suffix)) files.emplace(entry->name, entry->inode);
+        return files;
     }
 
     /// Throws SystemError.
     [[nodiscard]] std::optional<std::string> read_if_exists(const std::string& name) const {
-        const auto open = open_ ? std::optional(::dirfd(open_.get())) : std::nullopt;
+        const auto open = open_ && *open_ ? std::optional(open_->fd()) : std::nullopt;
         return base::read_regular_file_if_exists(path_of(name), kMostBytes, open);
     }
 
 private:
     std::string path_;
-    std::unique_ptr<DIR, CloseDirectory> open_;
+    std::optional<base::DirectoryReader> open_;
 };
 
 Unreadable unreadable(const std::string& path, const std::string& name, std::string reason) {

@@ -1,5 +1,6 @@
 #include "support/directory.hpp"
 
+#include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 #include <utility>
 
 using namespace rdmanet::base;
@@ -95,6 +97,25 @@ TEST_CASE("a regular file is read whole, by its path or from its open directory"
     }
     CHECK(read_regular_file_if_exists(directory.file("absent"), 9, open.get()) == std::nullopt);
     CHECK_THROWS_AS(read_regular_file_if_exists(directory.file("40000"), 39'999), SystemError);
+}
+
+TEST_CASE("a directory has its hidden entries, and an absent one has none") {
+    const Directory directory;
+    directory.write("one", "1\n");
+    directory.link(".hidden", "one");
+    DirectoryReader reader(directory.path());
+    std::map<std::string, std::uint64_t> entries;
+    while (const auto entry = reader.next()) entries.emplace(entry->name, entry->inode);
+    struct stat status {};
+    REQUIRE(::stat(directory.file("one").c_str(), &status) == 0);
+    REQUIRE(entries.size() == 2);
+    CHECK(entries.at("one") == status.st_ino);
+    CHECK(find_line(reader.fd(), "one") == "1");
+    CHECK(find_symlink(directory.file(".hidden")) == "one");
+    CHECK(list_directory(directory.file("absent")).empty());
+    CHECK(find_symlink(directory.file("absent")) == std::nullopt);
+    CHECK_THROWS_WITH(find_symlink(directory.file("one")), Catch::Contains(directory.file("one")));
+    CHECK_THROWS_WITH(list_directory(std::string(5000, 'x')), Catch::Contains("xxx"));
 }
 
 TEST_CASE("a file that a configuration names is read only if it is a regular one") {
