@@ -1,5 +1,5 @@
-# A module is a static library. It sees its own public headers and those of the modules that it may use. These headers are
-# linked, folder by folder, into an include root, so a forbidden include does not compile.
+# A module is a static library. It sees its own public headers and those of the modules in its USES, but not those that
+# these use. A module's headers are linked into an include root, so a forbidden include does not compile.
 
 # In a unity build, what most files include is precompiled once. Without it each module would spend two seconds on these
 # headers. The preset debug does not precompile them, and thereby finds missing includes. An executable is compiled like
@@ -31,7 +31,7 @@ function(add_module name)
   add_library(${name} STATIC ${MODULE_SOURCES})
   target_include_directories(${name} PUBLIC ${CMAKE_BINARY_DIR}/include-roots/${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   list(TRANSFORM MODULE_PARTS PREPEND ${name}_)
-  target_link_libraries(${name} PUBLIC ${MODULE_USES} PRIVATE ${MODULE_PARTS} ${MODULE_LIBRARIES})
+  target_link_libraries(${name} PRIVATE ${MODULE_USES} ${MODULE_PARTS} ${MODULE_LIBRARIES})
   share_headers(${name})
 endfunction()
 
@@ -50,18 +50,26 @@ function(add_part module name)
   add_library(${module}_${name} STATIC ${PART_SOURCES})
   target_include_directories(${module}_${name} PUBLIC ${root})
   list(TRANSFORM PART_PARTS PREPEND ${module}_)
-  target_link_libraries(${module}_${name} PUBLIC ${PART_USES} ${PART_PARTS})
+  target_link_libraries(${module}_${name} PRIVATE ${PART_USES} ${PART_PARTS})
   share_headers(${module}_${name})
 endfunction()
 
 # Tests are neither optimised nor checked for undefined behaviour. The code that they test is checked.
 set(test_options -O0 -fno-sanitize=undefined)
 
+# A test sees all that these modules see, and their own folders.
+function(look_into target)
+  target_link_libraries(${target} PRIVATE ${ARGN})
+  foreach(module ${ARGN})
+    target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:${module},INCLUDE_DIRECTORIES>)
+  endforeach()
+endfunction()
+
 # Unit tests of a module: one executable "<module>_test", Catch2. Target "unit_tests" builds them all.
 add_custom_target(unit_tests)
 function(add_module_test name)
   add_executable(${name}_test ${ARGN})
-  target_link_libraries(${name}_test PRIVATE ${name})
+  look_into(${name}_test ${name})
   use_test_headers(${name}_test)
   add_dependencies(unit_tests ${name}_test)
   add_test(NAME ${name} COMMAND ${name}_test -r progress)

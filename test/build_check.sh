@@ -5,6 +5,7 @@
 # - the commit in --version
 # - the size of the program
 # - the step that answers for the processor's caches
+# - that each module sees only the modules that ARCHITECTURE.md lists for it
 # - that each source file compiles by itself, which the release build with one file for each module does not show
 #
 #   test/build_check.sh                 all of this, with one of 24 source files, which change with the commit, and
@@ -132,6 +133,22 @@ nothing_to_do_is_nothing_done() {
 		cmake --build build/release --target rdmanet && same "$before" "$(stat -c %y build/release/cmd/rdmanet/rdmanet)"
 }
 
+# Asks the preprocessor, with the options of one of the module's sources, which modules' headers it finds.
+modules_see_what_the_table_says() {
+	local module uses options headers wrong=0
+	headers=$(for module in include/rdmanet/*; do
+		(cd include && compgen -G "rdmanet/${module##*/}/*.hpp") | sed -n "1s|.*|#if __has_include(<&>)\n${module##*/}\n#endif|p"
+	done)
+	while IFS='|' read -r _ module _ uses _; do
+		module=${module//[\` ]/}
+		options=$(jq -r --arg source "$work/tarball/src/$module/" 'first(.[] | select(.file | sub("[^/]*$"; "") == $source)) |
+			.command | sub(" -o .*"; "")' "$work/package/compile_commands.json") &&
+			same "$module: $(tr ',' '\n' <<<"$module,$uses" | tr -d ' ' | sort | xargs)" \
+				"$module: $($options -E -P -x c++ - <<<"$headers" | sort | xargs)" || wrong=1
+	done < <(sed -n '/^## Modules/,/^## /p' ARCHITECTURE.md | grep -E '^\| `[a-z]+` ')
+	return $wrong
+}
+
 fits_into_12_mb() {
 	local bytes
 	bytes=$(stat -c %s build/release/cmd/rdmanet/rdmanet) && echo "$bytes bytes" && [[ $bytes -le 12000000 ]]
@@ -198,6 +215,7 @@ else
 	check "a second build compiles nothing" nothing_to_do_is_nothing_done
 	check "the program has at most 12 MB" fits_into_12_mb
 	check "the program does not ask the processor for its caches" caches_are_answered
+	check "each module sees the modules that ARCHITECTURE.md lists, and no others" modules_see_what_the_table_says
 	check "source files compile by themselves: one of $every, and those that the commit changes" sources_compile_alone
 	if [[ ${1:-} == --all ]]; then
 		check "the preset debug builds, with its tests" cmake --build --preset debug
