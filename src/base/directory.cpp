@@ -19,8 +19,10 @@ bool means_no_file(int errno_value) {
 
 } // namespace
 
-DirectoryReader::DirectoryReader(std::string path) : path_(std::move(path)), open_(::opendir(path_.c_str())) {
-    if (!open_ && !means_no_file(errno)) throw SystemError(fmt::format("open directory {}", path_), errno);
+DirectoryReader::DirectoryReader(std::string path, bool may_be_file)
+    : path_(std::move(path)), open_(::opendir(path_.c_str())) {
+    if (!open_ && (errno == ENOTDIR ? !may_be_file : !means_no_file(errno)))
+        throw SystemError(fmt::format("open directory {}", path_), errno);
 }
 
 std::optional<DirectoryReader::Entry> DirectoryReader::next() {
@@ -34,7 +36,7 @@ std::optional<DirectoryReader::Entry> DirectoryReader::next() {
 
 std::vector<std::string> list_directory(const std::string& path) {
     std::vector<std::string> names;
-    DirectoryReader directory(path);
+    DirectoryReader directory(path, true);
     while (const auto entry = directory.next()) names.emplace_back(entry->name);
     return names;
 }

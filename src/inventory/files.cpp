@@ -25,7 +25,7 @@ std::string line_of(const std::string& path) {
 
 std::vector<std::string> names_in(const std::string& path, std::size_t most) try {
     std::vector<std::string> names;
-    base::DirectoryReader directory(path);
+    base::DirectoryReader directory(path, true);
     for (auto entry = directory.next(); entry && names.size() < most; entry = directory.next())
         if (!entry->name.starts_with('.')) names.emplace_back(entry->name);
     std::sort(names.begin(), names.end());

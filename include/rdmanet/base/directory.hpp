@@ -17,8 +17,8 @@ namespace rdmanet::base {
 /// An open directory. False if there is none, which then has no entries.
 class DirectoryReader {
 public:
-    /// Throws SystemError.
-    explicit DirectoryReader(std::string path);
+    /// Throws SystemError, also if `path` is a file, which only sysfs may have in place of a directory.
+    explicit DirectoryReader(std::string path, bool may_be_file = false);
 
     [[nodiscard]] explicit operator bool() const { return open_ != nullptr; }
     /// For openat(2).
@@ -40,7 +40,7 @@ private:
     std::unique_ptr<DIR, Close> open_;
 };
 
-/// The names of all entries. Throws SystemError.
+/// The names of all entries; none of a file. Throws SystemError.
 [[nodiscard]] std::vector<std::string> list_directory(const std::string& path);
 
 /// An empty descriptor if the directory is absent. Throws SystemError.
