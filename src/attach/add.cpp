@@ -232,7 +232,8 @@ void log_success(const AttachmentRecord& record, const Call& call) {
 } // namespace
 
 cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) {
-    Call call(node, base::Deadline::in(kAddTimeout), request, &config);
+    Call call(node, base::Deadline::in(kAddTimeout), request);
+    call.config = &config;
     state::require_directory(node.state_directory); // before a dead pod's device is taken back
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) call.leases.allow(own->store.limits.add);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, call.key, call.records);

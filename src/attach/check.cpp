@@ -11,7 +11,8 @@
 namespace rdmanet::attach {
 
 void check(const cni::Request& request, const config::Config& config, const Node& node) {
-    const Call call(node, base::Deadline::in(kCheckTimeout), request, &config);
+    Call call(node, base::Deadline::in(kCheckTimeout), request);
+    call.config = &config;
     if (!config.is_rdma_only() && !request.conf.prev_result)
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
                             fmt::format("prevResult is missing: {}", kPassResult));

@@ -1,24 +1,23 @@
-#include <rdmanet/attach/check_node.hpp>
-
 #include "compare.hpp"
 #include "detach.hpp"
+
+#include "lookup/call.hpp"
 #include "lookup/vf.hpp"
-#include <map>
+#include "owners/liveness.hpp"
+
+#include <rdmanet/attach/check_node.hpp>
 #include <rdmanet/base/bus_address.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/cached_result.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/vf.hpp>
 
-#include "owners/call.hpp"
-#include "owners/liveness.hpp"
-
-#include <rdmanet/base/format.hpp>
-#include <rdmanet/cni/cached_result.hpp>
-#include <rdmanet/cni/error.hpp>
-#include <rdmanet/ipam/config.hpp>
-
 #include <chrono>
+#include <map>
 #include <optional>
 #include <utility>
 

@@ -256,7 +256,7 @@ void use_configured_cluster(std::vector<AttachmentRecord>& records, const Call& 
 
 void del(const cni::Request& request, const Node& node) {
     constexpr std::chrono::seconds kUndoTime{10}; // left for the work after the lock is taken
-    Call call(node, base::Deadline::in(kDelTimeout), request, nullptr, state::Access::undo);
+    Call call(node, base::Deadline::in(kDelTimeout), request, state::Access::undo);
     std::optional<base::FileLock> lock = lock_or_recall(call, kDelTimeout - kUndoTime);
     const bool is_ipam_only = call.key.role == state::kIpamRole;
     if (is_ipam_only) call.key.role.clear();

@@ -2,7 +2,7 @@
 
 #include "remaining.hpp"
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 #include "steps/delegate.hpp"
 #include "steps/registry.hpp"
 #include "steps/vf_settings.hpp"

@@ -1,7 +1,7 @@
 // Undoes an attachment. DEL, GC and the rollback of a failed ADD all use this code.
 #pragma once
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/deadline.hpp>

@@ -1,6 +1,6 @@
 #include "detach.hpp"
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 #include "owners/known_attachments.hpp"
 #include "owners/liveness.hpp"
 #include "steps/registry.hpp"

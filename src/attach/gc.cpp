@@ -270,7 +270,7 @@ ipam::NodeFile cluster_of_node(const Call& call) try {
 } // namespace
 
 void collect_garbage(const cni::Request& request, const Node& node) {
-    const Call call(node, base::Deadline::in(kGcTimeout), request, nullptr, state::Access::undo);
+    const Call call(node, base::Deadline::in(kGcTimeout), request, state::Access::undo);
     std::string delegate_failure;
     if (request.conf.ipam_type && *request.conf.ipam_type != config::kPluginName) {
         try {
@@ -284,7 +284,7 @@ void collect_garbage(const cni::Request& request, const Node& node) {
 }
 
 void ipam_only::collect_garbage(const cni::Request& request, const Node& node) {
-    collect_for_runtime(Call(node, base::Deadline::in(kGcTimeout), request, nullptr, state::Access::undo));
+    collect_for_runtime(Call(node, base::Deadline::in(kGcTimeout), request, state::Access::undo));
 }
 
 Collected collect_dead(const Node& node, DryRun dry_run) {

@@ -56,7 +56,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     require_addresses_only(request);
     const ipam::Config config = configuration(request, node);
     state::require_directory(node.state_directory);
-    const Call call(node, base::Deadline::in(kAddTimeout), request, nullptr);
+    const Call call(node, base::Deadline::in(kAddTimeout), request);
     call.leases.allow(config.store.limits.add);
     require_storable(call.key, request.names);
     state::AttachmentRecord record = begin_record(call, identify(request.netns_path, open_pod_netns(request)));
@@ -90,7 +90,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
 }
 
 void check(const cni::Request& request, const Node& node) {
-    const Call call(node, base::Deadline::in(kCheckTimeout), request, nullptr);
+    const Call call(node, base::Deadline::in(kCheckTimeout), request);
     const auto outcome = call.records.load(call.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     const auto where = record == nullptr ? std::nullopt : record->lease_store;

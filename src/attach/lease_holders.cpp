@@ -1,6 +1,6 @@
 #include <rdmanet/attach/lease_holders.hpp>
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 #include "owners/known_attachments.hpp"
 #include "owners/liveness.hpp"
 

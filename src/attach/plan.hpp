@@ -1,7 +1,7 @@
 // The read-only part of ADD, which `rdmanet plan` also runs: from the request to the list of steps.
 #pragma once
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 #include "steps/device_find.hpp"
 #include "steps/findings.hpp"
 #include "steps/step.hpp"

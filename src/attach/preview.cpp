@@ -88,7 +88,8 @@ base::Uint128 RangeUsage::free_count() const {
 }
 
 Preview preview_add(const cni::Request& request, const config::Config& config, const Node& node) {
-    Call call(node, base::Deadline::in(kAddTimeout), request, &config, state::Access::look);
+    Call call(node, base::Deadline::in(kAddTimeout), request, state::Access::look);
+    call.config = &config;
     state::require_directory(node.state_directory);
     require_possible(call);
     PodSide pod = open_pod_side(request, call.deadline);

@@ -5,7 +5,7 @@
 // wins.
 #pragma once
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/state/attachment_record.hpp>

@@ -1,6 +1,6 @@
 #include "reclaim.hpp"
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 #include "owners/claims.hpp"
 
 #include <rdmanet/base/format.hpp>

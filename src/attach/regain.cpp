@@ -1,6 +1,6 @@
 #include <rdmanet/attach/regain.hpp>
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/format.hpp>

@@ -1,7 +1,7 @@
 // The parts of a result, and of a request, that several operations need.
 #pragma once
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 
 #include <rdmanet/cni/result.hpp>
 #include <rdmanet/leases/leases.hpp>

@@ -73,7 +73,8 @@ void require_usable(const Call& call) {
 void status(const cni::Request& request, const config::Config& config, const Node& node) {
     require_usable_state(node);
     const base::Logger silent(base::LogLevel::error); // ADD warns; STATUS comes twice a second
-    Call call(node, base::Deadline::in(kStatusTimeout), request, &config, state::Access::change, &silent);
+    Call call(node, base::Deadline::in(kStatusTimeout), request, state::Access::change, &silent);
+    call.config = &config;
     kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, call.deadline);
     call.host = &host;
     try {
@@ -92,7 +93,7 @@ void ipam_only::status(const cni::Request& request, const Node& node) {
         config::require_useful_keys(own->useless_keys, false, node.strict);
     config::require_sound(ipam);
     require_usable_state(node);
-    require_ipam(Call(node, base::Deadline::in(kStatusTimeout), request, nullptr), ipam);
+    require_ipam(Call(node, base::Deadline::in(kStatusTimeout), request), ipam);
 }
 
 } // namespace rdmanet::attach

@@ -117,16 +117,14 @@ std::optional<kernel::RdmaPort> port_for_gids(kernel::Socket& rdma, const RdmaDe
     return port || devices.empty() ? port : first_port(rdma, devices.front());
 }
 
-void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices,
-                          std::optional<kernel::RdmaPort> port, PodSide& pod, const kernel::Link& link,
-                          const std::vector<base::IpAddress>& addresses, const base::Logger& log,
-                          const base::Deadline& deadline) {
-    if (!policy.wait_for_gids || devices.empty() || addresses.empty()) return;
-    kernel::Socket* const inside = pod.find_rdma(deadline);
-    if (!port && inside != nullptr) port = port_for_gids(*inside, devices, link, &pod.netns);
+void wait_for_gids_in_pod(const RdmaDevices& devices, std::optional<kernel::RdmaPort> port, const kernel::Link& link,
+                          const std::vector<base::IpAddress>& addresses, const Call& call) {
+    if (!call.config->rdma.wait_for_gids || devices.empty() || addresses.empty()) return;
+    kernel::Socket* const inside = call.pod->find_rdma(call.deadline);
+    if (!port && inside != nullptr) port = port_for_gids(*inside, devices, link, &call.pod->netns);
     if (!port) return;
-    const kernel::NetnsSysfs sysfs(pod.netns);
-    wait_for_gids(policy, *port, link.name, addresses, log, {}, sysfs.path("class/infiniband"));
+    const kernel::NetnsSysfs sysfs(call.pod->netns);
+    wait_for_gids({*port, link.name, sysfs.path("class/infiniband")}, addresses, {}, call);
 }
 
 std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, const kernel::Netns& pod,
@@ -137,7 +135,7 @@ std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, con
     const auto port = inside ? port_for_gids(*inside, devices, link, &pod) : std::nullopt;
     if (!port) return addresses;
     const kernel::NetnsSysfs sysfs(pod);
-    return missing_gids(*port, link.name, addresses, sysfs.path("class/infiniband"));
+    return missing_gids({*port, link.name, sysfs.path("class/infiniband")}, addresses);
 }
 
 } // namespace rdmanet::attach

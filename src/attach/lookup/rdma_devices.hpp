@@ -70,10 +70,8 @@ void require_mode(const config::RdmaPolicy& policy, const std::string& network, 
 
 /// As wait_for_gids(), for an interface in the pod that has these RDMA devices. `port` is the interface's, if known.
 /// Not for InfiniBand, where GIDs belong to the port and not to addresses.
-void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices,
-                          std::optional<kernel::RdmaPort> port, PodSide& pod, const kernel::Link& link,
-                          const std::vector<base::IpAddress>& addresses, const base::Logger& log,
-                          const base::Deadline& deadline);
+void wait_for_gids_in_pod(const RdmaDevices& devices, std::optional<kernel::RdmaPort> port, const kernel::Link& link,
+                          const std::vector<base::IpAddress>& addresses, const Call& call);
 
 /// As missing_gids(), for the same port.
 [[nodiscard]] std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, const kernel::Netns& pod,

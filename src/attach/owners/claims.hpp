@@ -1,7 +1,7 @@
 // Which attachment owns a device, according to the journal.
 #pragma once
 
-#include "call.hpp"
+#include "lookup/call.hpp"
 
 #include "lookup/rdma_devices.hpp"
 

@@ -1,6 +1,4 @@
 #include "child_link.hpp"
-#include <rdmanet/state/topic.hpp>
-#include <vector>
 
 #include "device_return.hpp"
 #include "kinds.hpp"
@@ -17,11 +15,13 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/wait.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/state/topic.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 namespace rdmanet::attach {
 namespace {

@@ -1,7 +1,7 @@
 // What CHECK compares steps with.
 #pragma once
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/deadline.hpp>

@@ -3,7 +3,7 @@
 
 #include "findings.hpp"
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 
 #include <optional>
 #include <string>

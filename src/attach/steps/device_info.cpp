@@ -2,7 +2,7 @@
 
 #include "kinds.hpp"
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>

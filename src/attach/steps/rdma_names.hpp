@@ -5,7 +5,7 @@
 // name that must be restored, the name waits until it is free. Devices in pods are never renamed.
 #pragma once
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/deadline.hpp>

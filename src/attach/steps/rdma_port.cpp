@@ -99,11 +99,11 @@ std::size_t expected_addresses(const cni::Request& request, const config::Config
 /// state.
 std::optional<kernel::RdmaPort> find_rdma_of_parent(const Link& parent, const Call& call) {
     if (call.config->is_ipoib()) {
-        require_rdma_of_ipoib(call.config->rdma, parent, call.request->conf.name, call.deadline);
+        require_rdma_of_ipoib(parent, call);
         require_active_port_of_ipoib(call.config->rdma, parent, call.log, call.deadline);
         return std::nullopt;
     }
-    auto port = find_rdma(call.config->rdma, parent, call.request->conf.name, call.log, call.deadline);
+    auto port = find_rdma(parent, call);
     if (port) require_active_port(call.config->rdma, *port, parent.name, call.log);
     return port;
 }
@@ -116,7 +116,7 @@ void require_gids(const Link& parent, const kernel::RdmaPort& port, const Call& 
     require_gid_share(call.config->rdma, port, addresses);
     GidHolders holders; // STATUS, which comes twice a second, does not name them
     if (call.pod != nullptr) holders = [&] { return describe_gid_holders(port, call.records, call.deadline); };
-    require_gid_room(call.config->rdma, port, parent.name, addresses, holders, call.log);
+    require_gid_room(port, parent.name, addresses, holders, call);
 }
 
 std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
@@ -128,7 +128,7 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
 /// For an RDMA device on the host that pods share.
 void wait_for_shared_gids(const Call& call, const kernel::RdmaPort& port, const Progress& progress) {
     const auto holders = [&] { return describe_gid_holders(port, call.records, call.deadline); };
-    wait_for_gids(call.config->rdma, port, progress.link->name, addresses_of(progress.own), call.log, holders);
+    wait_for_gids({port, progress.link->name}, addresses_of(progress.own), holders, call);
 }
 
 /// Shares an RDMA device that stays on the host, or none. Waits for the port and the GIDs of the pod's interface.
@@ -178,8 +178,7 @@ private:
         if (device_->awaits_port) port = require_active_port_in_pod(rdma_devices(call, progress), call, *progress.link);
         if (device_->is_infiniband) return; // on InfiniBand, GIDs do not come from addresses
         if (shared_) wait_for_shared_gids(call, *shared_, progress);
-        wait_for_gids_in_pod(call.config->rdma, progress.moved_rdma, std::move(port), *call.pod, *progress.link,
-                             addresses_of(progress.own), call.log, call.deadline);
+        wait_for_gids_in_pod(progress.moved_rdma, std::move(port), *progress.link, addresses_of(progress.own), call);
     }
 
     /// The RDMA devices that moved into the pod, or else those on the host.
@@ -230,7 +229,7 @@ void check_shared_rdma(const Comparison& compared, const Link& link) {
     check_port(compared.wanted.rdma, *port, parent->name);
     check_gid_share(compared.wanted.rdma, *port, link, compared.addresses);
     if (!had_gids(compared.wanted.rdma)) return;
-    const auto missing = missing_gids(*port, link.name, compared.expected.addresses());
+    const auto missing = missing_gids({*port, link.name}, compared.expected.addresses());
     if (!missing.empty()) differs(fmt::format("{} has no GID of {}", *port, missing.front()), kDeletePod);
 }
 
@@ -241,7 +240,7 @@ void check_gids(const Comparison& compared, const Link& link) {
     if (record.rdma_device.empty() || addresses.empty() || link.port_guid()) return;
     const RdmaDevices moved = moved_devices(record);
     const auto missing = moved.empty()
-                             ? missing_gids(recorded_port(record), link.name, addresses)
+                             ? missing_gids({recorded_port(record), link.name}, addresses)
                              : missing_gids_in_pod(moved, compared.netns, link, addresses, compared.call.deadline);
     if (!missing.empty())
         differs(fmt::format("RDMA device {} has no GID of {}", record.rdma_device, missing.front()), kDeletePod);

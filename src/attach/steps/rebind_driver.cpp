@@ -1,22 +1,21 @@
-#include "kinds.hpp"
-#include "lookup/vf.hpp"
-#include <optional>
-#include <rdmanet/state/topic.hpp>
-
 #include "device_return.hpp"
+#include "kinds.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_ready.hpp"
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
+#include "lookup/vf.hpp"
 #include "owners/claims.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
+#include <rdmanet/state/topic.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace rdmanet::attach {

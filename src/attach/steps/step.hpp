@@ -4,8 +4,8 @@
 #include "comparison.hpp"
 #include "findings.hpp"
 
+#include "lookup/call.hpp"
 #include "lookup/rdma_devices.hpp"
-#include "owners/call.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>

@@ -1,7 +1,7 @@
 // What undoing a step needs beyond the step.
 #pragma once
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 
 #include <rdmanet/state/attachment_record.hpp>
 

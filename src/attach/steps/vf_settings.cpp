@@ -1,24 +1,24 @@
 #include "vf_settings.hpp"
-#include "owners/liveness.hpp"
+
+#include "kinds.hpp"
 #include "registry.hpp"
-#include <algorithm>
+
+#include "lookup/device_usable.hpp"
+#include "lookup/request.hpp"
+#include "lookup/vf.hpp"
+#include "owners/liveness.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/wait.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/device_search.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/kernel/vf.hpp>
 
-#include "kinds.hpp"
-
-#include "lookup/device_usable.hpp"
-#include "lookup/request.hpp"
-#include "lookup/vf.hpp"
-
-#include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
-#include <rdmanet/base/wait.hpp>
-#include <rdmanet/cni/error.hpp>
-
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <utility>

@@ -1,7 +1,7 @@
 // DEL succeeds and leaves the machine as it was before ADD, whatever is already gone or was edited.
 #include "kinds.hpp"
 
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 
 #include <rdmanet/base/file.hpp>
 

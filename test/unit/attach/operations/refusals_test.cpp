@@ -282,7 +282,11 @@ TEST_CASE("a full GID table is refused with its fix although nobody can say whos
     auto rdma = kernel::Socket::find_rdma(base::Deadline::in(std::chrono::seconds(60)));
     const auto port = kernel::find_rdma_port(*rdma, rig.machine.netdev("eth7").link);
     const auto fail = []() -> std::string { throw base::Error("no journal"); };
-    CHECK_THROWS_WITH(attach::require_gid_room({.on_missing_gid = config::OnMissingGid::refuse}, *port, "eth7", 1, fail,
-                                               base::Logger(base::LogLevel::error)),
+    config::Config config;
+    config.rdma.on_missing_gid = config::OnMissingGid::refuse;
+    const Node node = rig.node();
+    Call call(node, base::Deadline::in(std::chrono::seconds(60)));
+    call.config = &config;
+    CHECK_THROWS_WITH(attach::require_gid_room(*port, "eth7", 1, fail, call),
                       rdmanet::test::Names("16 of 16", "remove pods") && !Catch::Contains("belong"));
 }

@@ -1,4 +1,4 @@
-#include "owners/call.hpp"
+#include "lookup/call.hpp"
 
 #include "support/names.hpp"
 

@@ -1,15 +1,16 @@
 #include "call.hpp"
-#include <cerrno>
-#include <rdmanet/base/error.hpp>
-#include <rdmanet/kernel/mountinfo.hpp>
-#include <sys/stat.h>
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/store/lease_file.hpp>
+#include <rdmanet/kernel/mountinfo.hpp>
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -57,11 +58,10 @@ Call::Call(const Node& its_node, base::Deadline until, state::Access access, con
       log(its_log == nullptr ? its_node.log : *its_log), deadline(until),
       returned_by(base::Deadline::in(kReturnTimeout)), records(state_->records), leases(state_->leases) {}
 
-Call::Call(const Node& its_node, base::Deadline until, const cni::Request& its_request,
-           const config::Config* its_config, state::Access access, const base::Logger* its_log)
+Call::Call(const Node& its_node, base::Deadline until, const cni::Request& its_request, state::Access access,
+           const base::Logger* its_log)
     : Call(its_node, until, access, its_log) {
     request = &its_request;
-    config = its_config;
     key = key_of(its_request);
 }
 

@@ -1,7 +1,7 @@
 // One call of a runtime or a person, and the attachment that it is about.
 #pragma once
 
-#include "lookup/pod_side.hpp"
+#include "pod_side.hpp"
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
@@ -30,9 +30,8 @@ struct Call {
     /// Of a person, or about all attachments.
     Call(const Node& its_node, base::Deadline until, state::Access access = state::Access::change,
          const base::Logger* its_log = nullptr);
-    /// About one attachment. `its_config` is null if the operation does not rely on the configuration. The messages go
-    /// to `its_log`, if it is given, and not to the node's log.
-    Call(const Node& its_node, base::Deadline until, const cni::Request& its_request, const config::Config* its_config,
+    /// About one attachment. The messages go to `its_log`, if it is given, and not to the node's log.
+    Call(const Node& its_node, base::Deadline until, const cni::Request& its_request,
          state::Access access = state::Access::change, const base::Logger* its_log = nullptr);
 
     /// For undoing something within another time. The time in which the kernel may return devices begins.
@@ -55,7 +54,7 @@ public:
     /// How long to wait for the kernel to return devices, for all devices of one call together.
     base::Deadline returned_by;
     const cni::Request* request = nullptr;
-    const config::Config* config = nullptr;
+    const config::Config* config = nullptr; // null for operations that do not rely on it (DEL, GC)
     state::AttachmentKey key{}; // empty without a request
     const state::AttachmentStore& records;
     leases::Leases& leases;
