@@ -84,10 +84,10 @@ bool is_provable(Proof&& proof) try {
 
 /// Keeps the pod from using a device that could not be taken back, once its settings are the host's again. Returns
 /// how many steps it inserted before the moves.
-std::size_t contain(state::AttachmentRecord& remaining, const state::AttachmentStore& records, StillHeld& held) {
+std::size_t disconnect(state::AttachmentRecord& remaining, const state::AttachmentStore& records, StillHeld& held) {
     const std::size_t before = remaining.steps.size();
     attempt(held, fmt::format("link of device {}", remaining.device()), [&] {
-        if (const std::string done = contain_device(remaining, records); !done.empty())
+        if (const std::string done = disconnect_device(remaining, records); !done.empty())
             held.push_back(fmt::format("device {}: until it is back on the host, {}", remaining.device(), done));
     });
     return remaining.steps.size() - before;
@@ -108,7 +108,7 @@ void undo_steps(state::AttachmentRecord& remaining, const Undo& undo, Undoing un
         }
         if (is_move(step) && std::none_of(failed.begin(), failed.end(), is_move) &&
             is_provable([&] { return is_still_with_attachment(step, undo); }))
-            at += contain(remaining, undo.call.records, held);
+            at += disconnect(remaining, undo.call.records, held);
         failed.push_back(step);
     }
 }

@@ -59,10 +59,10 @@ Plan plan(const Call& call, const std::optional<Movable>& moving, const kernel::
             cni::ErrorCode::name_taken,
             fmt::format("interface {} already exists in {}: remove it, or choose another interface name",
                         quoted(request.ifname().to_string()), request.netns_path));
-    Plan plan{.found = find_out(call, moving, locked_parent),
+    Plan plan{.found = find(call, moving, locked_parent),
               .steps = {},
               .record = begin_record(call, identify(request.netns_path, call.pod->netns, call.pod->route))};
-    plan.steps = plan_steps(call, plan.found);
+    plan.steps = make(call, plan.found);
     plan.record.attach = call.config->kind();
     plan.record.rdma_device = rdma_device_of(plan.steps);
     plan.record.steps = recorded(plan.steps);

@@ -55,7 +55,7 @@ void require_usable_device(const Call& call) {
     require_existing(*address);
     if (is_with_a_pod(*address, call.records, *call.host)) return;
     try {
-        (void)find_out(call, *named);
+        (void)find(call, *named);
     } catch (const cni::CniError&) { // any error is possible while an ADD moves the device
         if (!is_with_a_pod(*address, call.records, *call.host)) throw;
     }
@@ -64,8 +64,7 @@ void require_usable_device(const Call& call) {
 /// Throws what ADD would throw for the parent, or for a device that the configuration names.
 void require_usable(const Call& call) {
     if (call.config->is_device()) return require_usable_device(call);
-    if (!call.config->link_in_container)
-        (void)find_out(call, {}); // else the parent is in the pod, which is not there yet
+    if (!call.config->link_in_container) (void)find(call, {}); // else the parent is in the pod, which is not there yet
 }
 
 } // namespace

@@ -33,6 +33,8 @@ std::string held_device(const Step& step) {
         [](const auto& each) {
             if constexpr (requires { each.device; })
                 return each.device;
+            else if constexpr (requires { each.link; })
+                return each.link.device;
             else if constexpr (requires { each.before; })
                 return each.before.device;
             else

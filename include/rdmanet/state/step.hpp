@@ -74,13 +74,13 @@ struct LinkBefore {
     }
 };
 
-/// The attachment has a device.
-struct KeepDevice {
-    static constexpr std::string_view kKind = "keep-device";
+/// The attachment has a device, and this is how its net device was before.
+struct DeviceBaseline {
+    static constexpr std::string_view kKind = "device-baseline";
 
-    LinkBefore before; // without a name if the driver is for user space: then there is no net device
+    LinkBefore link; // without a name if the driver is for user space: then there is no net device
 
-    void fields(Fields& f) { f("before", before); }
+    void fields(Fields& f) { f("link", link); }
 };
 
 /// A device's driver was bound again, so that it takes the GUIDs that the PF has set.
@@ -206,7 +206,7 @@ struct WriteDeviceInfo {
     void fields(Fields& f) { f("path", path); }
 };
 
-using Step = std::variant<CreateLink, KeepDevice, RebindDriver, ResetFunction, SetVf, SetRepresentor, MoveLink,
+using Step = std::variant<CreateLink, DeviceBaseline, RebindDriver, ResetFunction, SetVf, SetRepresentor, MoveLink,
                           MoveInterface, MoveRdma, DelegateIpam, WriteDeviceInfo>;
 
 /// A step is an object whose member "step" is its kind.

@@ -57,8 +57,8 @@ std::optional<Movable> find_attached(const config::HostDevice& wanted, const sta
         return wanted.hwaddr && base::MacAddress::parse(kept.setting("mac")) == wanted.hwaddr;
     };
     for (const state::AttachmentRecord& record : records.list().records) {
-        if (const auto* kept = record.find_step<state::KeepDevice>(); kept && is_meant(kept->before))
-            if (const auto address = BusAddress::parse(kept->before.device)) return *address;
+        if (const auto* kept = record.find_step<state::DeviceBaseline>(); kept && is_meant(kept->link))
+            if (const auto address = BusAddress::parse(kept->link.device)) return *address;
         if (const auto* moved = record.find_step<state::MoveInterface>(); moved && is_meant(moved->before))
             return moved->before.device;
     }

@@ -24,8 +24,8 @@ namespace rdmanet::attach {
 
 /// Restores the net device's settings at the end, when the net device is back on the host. It comes first, so that it is
 /// undone last.
-struct KeepDeviceKind {
-    using Recorded = state::KeepDevice;
+struct DeviceBaselineKind {
+    using Recorded = state::DeviceBaseline;
     static void find(const Call& call, Findings& found);
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
     static void check(const Comparison& compared);
@@ -178,7 +178,7 @@ template <class... Each>
 struct KindList {};
 
 /// In the order in which ADD applies them. A record is undone from its end, in the order in which it was written.
-using Kinds = KindList<KeepDeviceKind, RebindAfterKind, ResetAfterKind, VfSettingsKind, RepresentorKind, RebindKind,
+using Kinds = KindList<DeviceBaselineKind, RebindAfterKind, ResetAfterKind, VfSettingsKind, RepresentorKind, RebindKind,
                        ChildLinkKind, MoveInterfaceKind, MoveLinkKind, MoveRdmaKind, FollowLinkKind, ReceiveModeKind,
                        DelegateKind, AddressingKind, RdmaPortKind, DeviceInfoKind>;
 

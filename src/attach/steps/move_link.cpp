@@ -225,9 +225,8 @@ void MoveLinkKind::revert(const Recorded& step, const Undo& undo) {
     if (const auto netns = find_recorded_netns(undo.record, undo.call.netns_path())) {
         Socket inside = Socket::open_in(*netns, kernel::Protocol::route, undo.call.deadline);
         if (const auto link = find_link_inside(*address, inside)) {
-            const auto* kept = undo.record.find_step<state::KeepDevice>();
-            (void)move_to_host(*link, kept ? kept->before.name : std::string(), inside, route,
-                               kernel::Netns::current());
+            const auto* kept = undo.record.find_step<state::DeviceBaseline>();
+            (void)move_to_host(*link, kept ? kept->link.name : std::string(), inside, route, kernel::Netns::current());
             return;
         }
     }

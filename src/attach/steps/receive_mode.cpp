@@ -24,7 +24,7 @@ const char* on_or_off(bool is_on) {
     return is_on ? "on" : "off";
 }
 
-/// The host's value returns with the device (KeepDevice), or ends with the child.
+/// The host's value returns with the device (DeviceBaseline), or ends with the child.
 class ReceiveMode final : public Step {
 public:
     void describe(const Call& call, Description& description) const override {

@@ -13,7 +13,7 @@ namespace rdmanet::attach {
 namespace {
 
 using state::DelegateIpam;
-using state::KeepDevice;
+using state::DeviceBaseline;
 using state::MoveLink;
 using state::MoveRdma;
 using state::RebindDriver;
@@ -53,7 +53,7 @@ std::optional<ByHand> by_hand(const state::Step& step, const base::Deadline& dea
 
 } // namespace
 
-Findings find_out(const Call& call, const std::optional<Movable>& moving, const kernel::Link* locked_parent) {
+Findings find(const Call& call, const std::optional<Movable>& moving, const kernel::Link* locked_parent) {
     Findings found{.moving = moving, .locked_parent = locked_parent};
     for_each(Kinds(), [&]<class Kind>() {
         if constexpr (requires { Kind::find(call, found); })
@@ -62,7 +62,7 @@ Findings find_out(const Call& call, const std::optional<Movable>& moving, const 
     return found;
 }
 
-Steps plan_steps(const Call& call, const Findings& found) {
+Steps make(const Call& call, const Findings& found) {
     Steps steps;
     for_each(Kinds(), [&]<class Kind>() {
         if (auto step = Kind::make(call, found)) steps.push_back(std::move(step));
@@ -98,12 +98,12 @@ bool is_move(const state::Step& step) {
 bool waits_for(const state::Step& step, const state::Step& other) {
     // The pod must not get the host's settings, and the driver must be bound on the host.
     if (state::is_any_of<SetVf, RebindDriver, ResetFunction>(step)) return is_move(other);
-    return state::is_any_of<KeepDevice>(step) && state::is_any_of<MoveLink>(other);
+    return state::is_any_of<DeviceBaseline>(step) && state::is_any_of<MoveLink>(other);
 }
 
 bool is_spoilt_by(const state::Step& step, const state::Step& later) {
     // These create the net device again. On InfiniBand, moving the RDMA device does.
-    if (state::is_any_of<KeepDevice>(step)) return state::is_any_of<RebindDriver, ResetFunction, MoveRdma>(later);
+    if (state::is_any_of<DeviceBaseline>(step)) return state::is_any_of<RebindDriver, ResetFunction, MoveRdma>(later);
     // The driver takes what the PF has set.
     return state::is_any_of<RebindDriver, ResetFunction>(step) && state::is_any_of<SetVf>(later);
 }

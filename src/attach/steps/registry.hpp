@@ -16,11 +16,11 @@ namespace rdmanet::attach {
 /// Finds out what the steps are planned from. `moving` is the device or interface that moves, if there is one;
 /// `locked_parent` the parent that ADD has locked. Reads the kernel and changes nothing. Throws CniError with the fix for everything that would make ADD fail later, as far
 /// as that is known without a pod.
-[[nodiscard]] Findings find_out(const Call& call, const std::optional<Movable>& moving,
-                                const kernel::Link* locked_parent = nullptr);
+[[nodiscard]] Findings find(const Call& call, const std::optional<Movable>& moving,
+                            const kernel::Link* locked_parent = nullptr);
 
 /// The steps of an ADD, in the order of applying them. Throws as above.
-[[nodiscard]] Steps plan_steps(const Call& call, const Findings& found);
+[[nodiscard]] Steps make(const Call& call, const Findings& found);
 
 [[nodiscard]] std::vector<state::Step> recorded(const Steps& steps);
 /// AttachmentRecord::rdma_device

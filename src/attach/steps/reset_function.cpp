@@ -28,11 +28,11 @@ std::vector<std::string> list_uverbs_in_driver_order(const BusAddress& address, 
     return rdma != nullptr ? list_uverbs(list_in_driver_order(address, rdma), *rdma) : std::vector<std::string>{};
 }
 
-/// Whether the device had a net device before the pod. A driver for user space creates none. Without KeepDevice the
+/// Whether the device had a net device before the pod. A driver for user space creates none. Without DeviceBaseline the
 /// record was lost, and only devices with a net device are put together again.
 bool had_link(const state::AttachmentRecord& record) {
-    const auto* kept = record.find_step<state::KeepDevice>();
-    return !kept || !kept->before.name.empty();
+    const auto* kept = record.find_step<state::DeviceBaseline>();
+    return !kept || !kept->link.name.empty();
 }
 
 /// Device plugins read the numbers only when they start.
@@ -69,7 +69,7 @@ RdmaDevices await_devices(const ResetFunction& step, const BusAddress& address,
     return *std::move(made);
 }
 
-/// Restores the names of the RDMA devices. KeepDevice restores the net device.
+/// Restores the names of the RDMA devices. DeviceBaseline restores the net device.
 void restore_names(const RdmaDevices& made, const ResetFunction& step, const BusAddress& address, Socket& rdma,
                    const Undo& undo) {
     for (std::size_t at = 0; at < std::min(made.size(), step.rdma_names.size()); ++at)

@@ -30,7 +30,7 @@ using base::quoted;
 using kernel::Socket;
 using kernel::VfLinkState;
 using kernel::VfOf;
-using state::KeepDevice;
+using state::DeviceBaseline;
 using state::MoveRdma;
 using state::SetVf;
 
@@ -178,8 +178,8 @@ void warn_of_inherited_vlan(const FoundVf& vf, const Call& call) {
 
 /// The attachment's VF. None if another plugin moved the interface: that plugin decides about the VF.
 std::optional<VfOf> find_vf_of(const state::AttachmentRecord& record) {
-    const auto address =
-        record.has_step<KeepDevice>() ? base::PciAddress::parse(record.device()) : std::optional<base::PciAddress>();
+    const auto address = record.has_step<DeviceBaseline>() ? base::PciAddress::parse(record.device())
+                                                           : std::optional<base::PciAddress>();
     return address ? kernel::find_pf_of(*address) : std::nullopt;
 }
 
@@ -290,7 +290,7 @@ bool is_still_with_attachment(const state::Step& move, const Undo& undo) {
     return !kernel::subtract_devices_in(others, {moved}).empty();
 }
 
-std::string contain_device(state::AttachmentRecord& record, const state::AttachmentStore& records) {
+std::string disconnect_device(state::AttachmentRecord& record, const state::AttachmentStore& records) {
     constexpr std::chrono::seconds kTimeout{2}; // waiting for the device has used up the time of the call
     const auto of = find_vf_of(record);
     if (!of) return {};

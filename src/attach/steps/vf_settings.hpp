@@ -20,6 +20,6 @@ namespace rdmanet::attach {
 
 /// Switches off the link of the record's VF. First saves the record with the link state from before. Returns what was
 /// done, or why it was not done. Empty if the device is not a VF. Throws base::Error.
-[[nodiscard]] std::string contain_device(state::AttachmentRecord& record, const state::AttachmentStore& records);
+[[nodiscard]] std::string disconnect_device(state::AttachmentRecord& record, const state::AttachmentStore& records);
 
 } // namespace rdmanet::attach

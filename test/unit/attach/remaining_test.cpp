@@ -9,7 +9,7 @@ using namespace rdmanet;
 using namespace rdmanet::attach;
 using state::AttachmentRecord;
 using state::DelegateIpam;
-using state::KeepDevice;
+using state::DeviceBaseline;
 using state::MoveLink;
 using state::MoveRdma;
 using state::ResetFunction;
@@ -25,7 +25,7 @@ AttachmentRecord record_of_vf() {
     record.rdma_device = "mlx5_2";
     record.leases = {{.address = "10.0.0.1/24"}};
     record.ips = {"10.0.0.1/24"};
-    record.steps = {KeepDevice{.before = {.device = kDevice}},
+    record.steps = {DeviceBaseline{.link = {.device = kDevice}},
                     ResetFunction{.device = kDevice},
                     SetVf{.pf = "0000:3b:00.0", .number = 1, .device = kDevice},
                     MoveLink{.device = kDevice},

@@ -53,7 +53,7 @@ inline AttachmentRecord sample_record() {
                              .mac = "02:00:00:00:00:01"},
                    .ifname = "net1",
                    .ifindex = 3},
-        KeepDevice{.before = before},
+        DeviceBaseline{.link = before},
         RebindDriver{.device = "0000:3b:00.2",
                      .driver = "mlx5_core",
                      .guid = "02:00:00:00:00:00:00:03",

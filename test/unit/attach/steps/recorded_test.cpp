@@ -12,16 +12,16 @@
 #include <string>
 
 using namespace rdmanet;
+using Catch::Contains;
+using rdmanet::test::Names;
 using state::DelegateIpam;
-using state::KeepDevice;
+using state::DeviceBaseline;
 using state::MoveInterface;
 using state::MoveLink;
 using state::RebindDriver;
 using state::ResetFunction;
 using state::SetVf;
 using state::WriteDeviceInfo;
-using Catch::Contains;
-using rdmanet::test::Names;
 
 namespace {
 
@@ -32,12 +32,12 @@ std::string by_hand(const state::Step& step) {
 } // namespace
 
 TEST_CASE("a step that is given up says what to do by hand, and the recorded values that this leaves out") {
-    const KeepDevice kept{.before = {.device = "0000:3b:00.2",
-                                     .name = "ens1f0v0",
-                                     .altnames = {"enp59s0f0v0"},
-                                     .files = {{"queues/tx-0/tx_maxrate", "100"}}}};
-    CHECK_THAT(by_hand(kept), Names("0000:3b:00.2", "restore", R"(recorded as {"step":"keep-device")", "enp59s0f0v0",
-                                    R"("queues/tx-0/tx_maxrate":"100")"));
+    const DeviceBaseline kept{.link = {.device = "0000:3b:00.2",
+                                       .name = "ens1f0v0",
+                                       .altnames = {"enp59s0f0v0"},
+                                       .files = {{"queues/tx-0/tx_maxrate", "100"}}}};
+    CHECK_THAT(by_hand(kept), Names("0000:3b:00.2", "restore", R"(recorded as {"step":"device-baseline")",
+                                    "enp59s0f0v0", R"("queues/tx-0/tx_maxrate":"100")"));
     CHECK_THAT(by_hand(MoveInterface{.before = {.device = "dummy0", .name = "dummy0"}, .ifname = "net1"}),
                Names("net1", "recorded as", "dummy0"));
     CHECK_THAT(by_hand(DelegateIpam{.plugin = "dhcp", .path = "/opt/cni/bin"}),
