@@ -110,6 +110,7 @@ no_wide_comments() { ! sources | xargs grep -nE '^ *//.{119}'; }
 
 part_style() {
 	check comment-width no_wide_comments
+	check circles test/circles.py
 	# shellcheck disable=SC2046 # one argument for each file
 	check clang-format clang-format --dry-run --Werror $(sources)
 	# shellcheck disable=SC2046

@@ -6,7 +6,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/pools_store.hpp>
+#include <rdmanet/cluster/place.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
 #include <algorithm>

@@ -2,10 +2,12 @@
 
 #include "dns_message.hpp"
 #include "socket.hpp"
-#include "words.hpp"
 
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/http/host.hpp>
 
 #include <net/if.h>
 #include <poll.h>
@@ -24,6 +26,32 @@ namespace rdmanet::http {
 namespace {
 
 using base::Family;
+
+/// Takes the next line out of `text`, without what follows a '#'.
+std::string_view next_line(std::string_view& text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    return line.substr(0, line.find('#'));
+}
+
+/// Takes the next word out of `line`; empty at the end.
+std::string_view next_word(std::string_view& line) {
+    constexpr std::string_view kSpace = " \t\r";
+    const auto begin = std::min(line.find_first_not_of(kSpace), line.size());
+    const auto end = std::min(line.find_first_of(kSpace, begin), line.size());
+    const std::string_view word = line.substr(begin, end - begin);
+    line.remove_prefix(end);
+    return word;
+}
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+
+std::string read_or_empty(const char* path) try {
+    return base::read_file_if_exists(path, kMostBytes).value_or("");
+} catch (const base::SystemError& error) {
+    throw Failure{Stage::dns, error.what()};
+}
+
 using Bytes = std::vector<unsigned char>;
 
 constexpr std::chrono::milliseconds kPatience{300}; // until the next server is asked as well
@@ -300,6 +328,31 @@ std::vector<base::IpAddress> ask_name_servers(const std::string& host, const Res
     if (was_refused) fail("every name server refuses to answer");
     fail(is_known ? "the name has no address" : "the name is unknown");
     return {};
+}
+
+std::vector<base::IpAddress> find_in_hosts(std::string_view text, std::string_view host) {
+    std::vector<base::IpAddress> addresses;
+    while (!text.empty()) {
+        std::string_view line = next_line(text);
+        const auto address = base::IpAddress::parse(next_word(line));
+        for (std::string_view name = next_word(line); address && !name.empty(); name = next_word(line))
+            if (base::equals_ignoring_case(name, host)) addresses.push_back(*address);
+    }
+    return addresses;
+}
+
+std::vector<base::IpAddress> resolve(const std::string& host, const base::Deadline& deadline) {
+    if (const auto address = base::IpAddress::parse(host)) return {*address};
+    if (auto addresses = find_in_hosts(read_or_empty("/etc/hosts"), host); !addresses.empty()) return addresses;
+    return ask_name_servers(host, parse_resolver_configuration(read_or_empty("/etc/resolv.conf")), deadline);
+}
+
+std::vector<base::IpAddress> list_addresses_of(const std::string& host, const base::Deadline& deadline) {
+    try {
+        return resolve(host, deadline);
+    } catch (const Failure& failure) {
+        throw base::Error(fmt::format("DNS: {}", failure.why));
+    }
 }
 
 } // namespace rdmanet::http

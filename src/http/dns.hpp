@@ -1,5 +1,6 @@
-// Questions to name servers (RFC 1035), all of which are over at a deadline. The C library's resolver gives each server
-// whole seconds for each question.
+// From the name of a server to its addresses. Not by getaddrinfo(): linked statically it loads shared libraries of
+// the same C library, which a node need not have, and it gives each name server whole seconds for each question. Here
+// all questions (RFC 1035) are over at a deadline.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -39,5 +40,11 @@ struct ResolverConfiguration {
 /// waited for during half of the time, unless IPv4 addresses are there and have a route.
 [[nodiscard]] std::vector<base::IpAddress>
 ask_name_servers(const std::string& host, const ResolverConfiguration& configuration, const base::Deadline& deadline);
+
+/// The addresses of a host in the text of /etc/hosts (hosts(5)).
+[[nodiscard]] std::vector<base::IpAddress> find_in_hosts(std::string_view text, std::string_view host);
+
+/// At least one: the host itself if it is an address, else what /etc/hosts says, else DNS. Throws Failure.
+[[nodiscard]] std::vector<base::IpAddress> resolve(const std::string& host, const base::Deadline& deadline);
 
 } // namespace rdmanet::http

@@ -1,6 +1,6 @@
 #include "socket.hpp"
 
-#include "resolver.hpp"
+#include "dns.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -52,7 +52,7 @@ Socket Socket::connect_to(const base::SocketAddress& to, const base::Deadline& d
     return Socket(std::move(fd));
 }
 
-Socket Socket::connect(const Url& url, const base::Deadline& deadline) {
+Socket Socket::connect(const base::Url& url, const base::Deadline& deadline) {
     const auto port = base::parse_integer<std::uint16_t>(url.port).value();
     const std::vector<base::IpAddress> addresses = resolve(url.host, deadline);
     for (std::size_t at = 0; at + 1 < addresses.size(); ++at) {

@@ -4,7 +4,8 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/socket_address.hpp>
 #include <rdmanet/base/unique_fd.hpp>
-#include <rdmanet/http/client.hpp>
+#include <rdmanet/base/url.hpp>
+#include <rdmanet/http/failure.hpp>
 
 #include <cstddef>
 #include <span>
@@ -23,7 +24,7 @@ struct Failure {
 class Socket {
 public:
     /// The first address of the host that answers; each has its share of the time. Throws Failure.
-    [[nodiscard]] static Socket connect(const Url& url, const base::Deadline& deadline);
+    [[nodiscard]] static Socket connect(const base::Url& url, const base::Deadline& deadline);
     /// Throws Failure.
     [[nodiscard]] static Socket connect_to(const base::SocketAddress& to, const base::Deadline& deadline);
 

@@ -1,8 +1,8 @@
 #include "cluster_leases.hpp"
-#include "files.hpp"
 #include "recorded.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/leases/leases.hpp>
 
 #include <set>
 #include <utility>

@@ -1,22 +1,86 @@
 #include "cluster_leases.hpp"
 
-#include "files.hpp"
-#include "node_addresses.hpp"
 #include "recorded.hpp"
 
+#include <rdmanet/base/directory.hpp>
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/device_search.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/live_namespaces.hpp>
+#include <rdmanet/kernel/netns.hpp>
+#include <rdmanet/kernel/proc_view.hpp>
 #include <rdmanet/leases/machine.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 namespace rdmanet::leases {
 namespace {
+
+/// IP addresses in all network namespaces of the node, for who cannot say any more whose they are.
+struct NodeAddresses {
+    std::vector<std::pair<base::IpAddress, std::string>> in_use; // each with a path of its network namespace
+    std::string doubt;                                           // why there may be more; empty: these are all
+
+    /// Who has one of `addresses`, but for those in `known`; empty: nobody as far as can be seen.
+    [[nodiscard]] std::string find_user(const base::IpPrefix& addresses,
+                                        const std::vector<base::IpAddress>& known) const;
+};
+
+/// A program that drives its device itself has its addresses where no kernel shows them.
+bool has_devices_of_programs() {
+    const auto names = base::list_directory("/dev/vfio");
+    // The others are there while a device has driver vfio-pci (vfio_create_group(), drivers/vfio/group.c).
+    return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name != "vfio"; });
+}
+
+void add_addresses_in(const std::string& path, NodeAddresses& all, const base::Deadline& deadline) {
+    const auto netns = kernel::find_netns(path);
+    if (!netns) return; // its last process has ended
+    kernel::Socket route = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
+    for (const kernel::Link& link : kernel::list_links(route))
+        for (const kernel::Address& address : kernel::list_addresses(route, link.ifindex))
+            all.in_use.emplace_back(address.prefix.address(), path);
+}
+
+std::string NodeAddresses::find_user(const base::IpPrefix& addresses, const std::vector<base::IpAddress>& known) const {
+    for (const auto& [address, path] : in_use)
+        if (addresses.contains(address) && std::find(known.begin(), known.end(), address) == known.end())
+            return fmt::format("network namespace {} has {}", path, address);
+    return {};
+}
+
+NodeAddresses list_node_addresses(const base::Deadline& deadline) {
+    NodeAddresses all;
+    if (!kernel::read_proc_view().sees_all()) {
+        all.doubt = "this process is not in the node's PID namespace, and does not see all pods";
+        return all;
+    }
+    if (has_devices_of_programs())
+        all.doubt = "/dev/vfio has devices, and the kernel does not show the addresses of programs that drive them";
+    const kernel::LiveNetns living = kernel::list_live_netns();
+    if (!living.doubt.empty()) all.doubt = fmt::format("not all network namespaces can be seen: {}", living.doubt);
+    std::vector<std::string> paths;
+    for (const auto& [inode, path] : living.paths) paths.push_back(path);
+    for (const kernel::HeldNetns& held : kernel::list_held_netns(living)) paths.push_back(held.path);
+    for (const std::string& path : paths) {
+        try {
+            add_addresses_in(path, all, deadline);
+        } catch (const base::Error& error) {
+            all.doubt = fmt::format("network namespace {} cannot be examined: {}", path, error.what());
+        }
+    }
+    return all;
+}
 
 constexpr std::chrono::seconds kSilentFor{60};
 constexpr const char* kNameSpace = "kube-system"; // whereabouts' own, where the kubeconfig names none

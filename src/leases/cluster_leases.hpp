@@ -10,7 +10,7 @@
 #include <rdmanet/ipam/store.hpp>
 #include <rdmanet/ipam/store/block_file.hpp>
 #include <rdmanet/kube/api.hpp>
-#include <rdmanet/leases/leases.hpp>
+#include <rdmanet/leases/node.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <chrono>

@@ -1,11 +1,11 @@
 #include "cluster_leases.hpp"
 #include "clusters.hpp"
-#include "files.hpp"
 #include "recorded.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/node_file.hpp>
+#include <rdmanet/leases/leases.hpp>
 
 #include <algorithm>
 

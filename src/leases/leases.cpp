@@ -2,7 +2,6 @@
 
 #include "cluster_leases.hpp"
 #include "clusters.hpp"
-#include "files.hpp"
 #include "place.hpp"
 #include "recorded.hpp"
 

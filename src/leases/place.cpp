@@ -1,7 +1,6 @@
 #include "place.hpp"
 
 #include "clusters.hpp"
-#include "files.hpp"
 #include "recorded.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>

@@ -6,7 +6,7 @@
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/liveness.hpp>
 #include <rdmanet/ipam/store/lease_file.hpp>
-#include <rdmanet/leases/leases.hpp>
+#include <rdmanet/leases/node.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 

@@ -4,7 +4,7 @@
 
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/ipam/config.hpp>
-#include <rdmanet/leases/leases.hpp>
+#include <rdmanet/leases/node.hpp>
 
 #include <optional>
 #include <string>

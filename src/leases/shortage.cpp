@@ -3,6 +3,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/leases/leases.hpp>
 
 namespace rdmanet::leases {
 namespace {

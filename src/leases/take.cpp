@@ -7,6 +7,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/leases/leases.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -20,32 +20,6 @@
 
 namespace rdmanet::cluster {
 
-/// Each range of a network has a pool, and so has each lease.
-[[nodiscard]] Place place_of(const ipam::Lease& lease);
-
-/// Names of objects, as whereabouts makes them from a space and a subnet or address.
-[[nodiscard]] std::string pool_name(const Place& place);
-/// Of a pool of the space; nullopt for other pools.
-[[nodiscard]] std::optional<base::IpPrefix> subnet_of_pool(const std::string& space, const std::string& name);
-/// Whether a pool of that name has addresses of the space and subnet: the network's pool, or one with the slice that a
-/// node has of it (`node_slice_size`). The names of nodes and the texts of IPv6 addresses both have dashes, so
-/// `is_node` is asked for each node that the name may mean.
-[[nodiscard]] bool is_pool_of(const std::string& space, const base::IpPrefix& subnet, const std::string& name,
-                              const std::function<bool(const std::string& node)>& is_node);
-[[nodiscard]] std::string reservation_name(const std::string& space, const base::IpAddress& address);
-/// The other way round; nullopt for names of another space.
-[[nodiscard]] std::optional<base::IpAddress> address_of_reservation(const std::string& space, const std::string& name);
-
-/// A node, as a reservation or a block names it. All of it together: a name alone never counts.
-struct ThisNode {
-    std::string name;       // of its Node object
-    std::string uid;        // of that object; empty if it is not known
-    std::string machine_id; // /etc/machine-id; empty if there is none
-    std::string boot_id;
-
-    friend bool operator==(const ThisNode&, const ThisNode&) = default;
-};
-
 /// Whether this node has used the pool in this boot, and so knows that no AddressRange covered it then. `cluster`: how
 /// the node reaches it.
 [[nodiscard]] bool knows_pool(const Place& place, const std::string& state_directory, const std::string& boot_id,

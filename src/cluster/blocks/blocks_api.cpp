@@ -2,7 +2,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/pools_store.hpp>
+#include <rdmanet/cluster/place.hpp>
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include "pool.hpp"
 
 #include <rdmanet/base/deadline.hpp>
-#include <rdmanet/cluster/pools_store.hpp>
+#include <rdmanet/cluster/place.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/kube/api.hpp>
 

@@ -1,4 +1,5 @@
-// How an address of a pool is taken: the pool's record, then the reservation.
+// How an address of a pool is taken: the pool's record, then the reservation. It goes back the other way round, each
+// only if it is still what was seen.
 #pragma once
 
 #include "api.hpp"
@@ -6,9 +7,9 @@
 #include "pools.hpp"
 #include "records.hpp"
 #include "rest_memory.hpp"
-#include "return.hpp"
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/cluster/pools_store.hpp>
 #include <rdmanet/http/pause.hpp>
 #include <rdmanet/ipam/store.hpp>
 
@@ -16,10 +17,45 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace rdmanet::cluster {
+
+/// A reservation of whereabouts says no container. It may be that of the pod's earlier container, in another pool.
+[[nodiscard]] bool is_of(const Reservation& reservation, const ipam::Owner& owner);
+[[nodiscard]] bool is_of(const Reservation& reservation, const PoolRecord& record);
+
+class WhereaboutsReturn {
+public:
+    /// With `has_open_claim`, only reservations that say their container are the owner's.
+    WhereaboutsReturn(WhereaboutsApi& api, WhereaboutsPools& pools, std::string name_space, bool has_open_claim)
+        : api_(api), pools_(pools), name_space_(std::move(name_space)), has_open_claim_(has_open_claim) {}
+
+    /// All of the pool that the owner has. Each call throws ipam::StoreError.
+    std::vector<PoolRecord> give_back_own(const Place& place, const ipam::OwnerKey& key,
+                                          const base::Deadline& deadline);
+    /// The reservation goes first: what is left after a crash in between is found by its container in the pool. False
+    /// if the record is another one by now.
+    bool give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline);
+    /// Where the reservation is another's.
+    void give_back_record(const Place& place, const ipam::OwnerKey& key, const base::Deadline& deadline);
+    /// Only what says our container is ours: the pool's record that would say so is gone.
+    void unreserve_own(const std::string& name, const ipam::OwnerKey& key, const base::Deadline& deadline);
+
+private:
+    template <class IsOurs>
+    void unreserve(const std::string& name, IsOurs is_ours, const base::Deadline& deadline);
+    [[nodiscard]] bool remove(const Place& place, const PoolRecord& record, const base::Deadline& deadline);
+    [[noreturn]] void not_known(std::string_view what, const std::string& name) const;
+
+    WhereaboutsApi& api_;
+    WhereaboutsPools& pools_;
+    std::string name_space_;
+    bool has_open_claim_;
+};
 
 /// What the store is made of.
 struct PoolsParts {

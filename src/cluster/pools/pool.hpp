@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
-#include <rdmanet/cluster/pools_store.hpp>
+#include <rdmanet/cluster/place.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include "pool.hpp"
 
 #include <rdmanet/base/ip_address.hpp>
-#include <rdmanet/cluster/pools_store.hpp>
+#include <rdmanet/cluster/place.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/ipam/store.hpp>
 

@@ -1,8 +1,5 @@
-#include "return.hpp"
-
 #include "../tries.hpp"
-
-#include "records.hpp"
+#include "claim.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/ipam/errors.hpp>

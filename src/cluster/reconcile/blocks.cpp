@@ -1,6 +1,5 @@
-#include "blocks.hpp"
-
 #include "../tries.hpp"
+#include "reconciled.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

@@ -1,4 +1,4 @@
-#include "pools.hpp"
+#include "reconciled.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

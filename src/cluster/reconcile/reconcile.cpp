@@ -1,6 +1,4 @@
-#include "blocks.hpp"
-#include "cluster_view.hpp"
-#include "pools.hpp"
+#include "reconciled.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

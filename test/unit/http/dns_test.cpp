@@ -1,6 +1,5 @@
 #include "dns.hpp"
 #include "name_server.hpp"
-#include "resolver.hpp"
 #include "socket.hpp"
 
 #include <net/if.h>

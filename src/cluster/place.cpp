@@ -1,4 +1,4 @@
-#include <rdmanet/cluster/pools_store.hpp>
+#include <rdmanet/cluster/place.hpp>
 
 #include <rdmanet/base/format.hpp>
 
