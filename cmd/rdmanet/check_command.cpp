@@ -1,5 +1,4 @@
-#include "check_command.hpp"
-
+#include "commands.hpp"
 #include "output.hpp"
 
 #include <rdmanet/attach/check_node.hpp>

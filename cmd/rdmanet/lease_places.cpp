@@ -1,8 +1,6 @@
-#include "lease_places.hpp"
-
-#include "output.hpp"
-
+#include "ipam_command.hpp"
 #include "network_file.hpp"
+#include "output.hpp"
 #include "plugin.hpp"
 
 #include <rdmanet/base/format.hpp>

@@ -1,8 +1,6 @@
-#include "plan_command.hpp"
-
+#include "commands.hpp"
 #include "network_file.hpp"
 #include "output.hpp"
-#include "plugin.hpp"
 
 #include <rdmanet/attach/preview.hpp>
 #include <rdmanet/base/file.hpp>

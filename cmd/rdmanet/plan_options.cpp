@@ -1,5 +1,5 @@
+#include "commands.hpp"
 #include "output.hpp"
-#include "plan_command.hpp"
 
 namespace rdmanet::cmd {
 

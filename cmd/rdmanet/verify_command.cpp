@@ -1,5 +1,4 @@
-#include "verify_command.hpp"
-
+#include "commands.hpp"
 #include "output.hpp"
 
 #include <rdmanet/attach/node.hpp>

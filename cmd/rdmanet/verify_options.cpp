@@ -1,5 +1,4 @@
-#include "verify_options.hpp"
-
+#include "commands.hpp"
 #include "output.hpp"
 
 #include <rdmanet/base/error.hpp>
