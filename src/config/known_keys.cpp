@@ -1,6 +1,4 @@
-#include "known_keys.hpp"
-
-#include "vf_config.hpp"
+#include "parts.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/known_keys.hpp>

@@ -1,9 +1,7 @@
 #include <rdmanet/config/config.hpp>
 
 #include "choices.hpp"
-#include "known_keys.hpp"
-#include "rdma_config.hpp"
-#include "vf_config.hpp"
+#include "parts.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

@@ -1,4 +1,4 @@
-#include "rdma_config.hpp"
+#include "parts.hpp"
 
 #include <rdmanet/base/text.hpp>
 

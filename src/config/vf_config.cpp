@@ -1,6 +1,5 @@
-#include "vf_config.hpp"
-
 #include "choices.hpp"
+#include "parts.hpp"
 
 #include <rdmanet/base/format.hpp>
 

@@ -2,17 +2,21 @@
 
 #include "kubelet.hpp"
 #include "network_fit.hpp"
-#include "network_store.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/host_file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 #include <rdmanet/config/config.hpp>
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/kube/access.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <variant>
 
@@ -20,6 +24,44 @@ namespace rdmanet::doctor {
 namespace {
 
 using json::Reader;
+
+/// Whether it is there. Throws base::SystemError if it must not be read.
+bool require_file(const Network& network, std::string_view what, const std::string& file, const Context& context,
+                  Findings& found) {
+    constexpr std::size_t kMost = std::size_t{1} << 20U;
+    if (base::read_host_file_if_exists(context.root, file, kMost)) return true;
+    report_misfit(network, fmt::format("its {} {} is missing on this node, so ADD fails here", what, file),
+                  "write it on this node, or correct its path in the network or in the node's file", found);
+    return false;
+}
+
+void examine_kubeconfig(const Network& network, const std::string& file, const Context& context, Findings& found) {
+    if (file.empty() || !require_file(network, "kubeconfig", file, context, found)) return;
+    try {
+        const std::string directory = ipam::read_node_file(context.root).directory_of(file);
+        (void)kube::read_kubeconfig(file, {}, context.root, directory);
+    } catch (const base::OutsideError& error) {
+        report_misfit(network, fmt::format("ADD fails here: kubeconfig {}", error.what()),
+                      "name a kubeconfig below one of these directories in the network", found);
+    } catch (const kube::KubeconfigError& error) {
+        report_misfit(network, fmt::format("ADD fails here: {}", error.what()),
+                      fmt::format("correct kubeconfig {}", file), found);
+    }
+}
+
+/// Reports a kubeconfig that is absent, or not what it should be, as report_misfit() does, and a range that other nodes
+/// may give as well. Throws base::SystemError for a file that this user must not read.
+void examine_store(const Network& network, const ipam::Config& ipam, const Context& context, Findings& found) {
+    examine_kubeconfig(network, ipam.store.kubeconfig, context, found);
+    if (ipam.store.kind == ipam::StoreKind::node && ipam.store.kubeconfig.empty() && !ipam.ranges.empty())
+        found.info(
+            network.place,
+            fmt::format("no cluster is configured, so its range {} is given on this node only",
+                        ipam.ranges.front().range),
+            fmt::format("if other nodes have the network, too, name the cluster's kubeconfig in {}, or give each "
+                        "node a range of its own",
+                        ipam::kNodeFile));
+}
 
 std::string text_at(const Reader& object, std::string_view key) {
     const auto value = object.is_object() ? object.find(key) : std::nullopt;

@@ -1,4 +1,4 @@
-#include "devices.hpp"
+#include "side.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/inventory/files.hpp>

@@ -1,4 +1,4 @@
-#include "interfaces.hpp"
+#include "side.hpp"
 
 #include <rdmanet/base/format.hpp>
 

@@ -1,7 +1,5 @@
 #include <rdmanet/inventory/inventory.hpp>
 
-#include "devices.hpp"
-#include "interfaces.hpp"
 #include "namespaces.hpp"
 #include "nic_settings.hpp"
 #include "side.hpp"

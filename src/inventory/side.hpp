@@ -71,4 +71,14 @@ private:
     std::vector<kernel::NetnsSysfs> sysfs_; // of the pods: their GIDs are read later
 };
 
+/// Devices with the net and RDMA devices that they have in each namespace: `sides`, in order. The functions that are
+/// not of networks go into `others`. Throws base::SystemError.
+[[nodiscard]] std::vector<Device> list_devices(const std::string& sysfs, const std::vector<Side>& sides,
+                                               std::vector<PciFunction>& others);
+
+/// Interfaces with the RDMA port that carries their packets, and their GIDs. The ports in `sides` get the number of
+/// their GIDs, where it was read. Throws base::SystemError.
+[[nodiscard]] std::vector<Interface> list_interfaces(std::vector<Side>& sides, const std::vector<Namespace>& namespaces,
+                                                     const std::vector<state::AttachmentRecord>& records);
+
 } // namespace rdmanet::inventory

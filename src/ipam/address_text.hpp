@@ -1,12 +1,14 @@
-// Addresses in configuration text, with errors that name the fault.
+// Addresses and ranges in configuration text, with errors that name the fault.
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/ipam/range.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmanet::ipam {
 
@@ -29,5 +31,15 @@ void expect_assignable(const base::IpAddress& first, const base::IpAddress& last
 
 /// "IPv4" or "IPv6".
 [[nodiscard]] std::string_view name_of(base::Family family);
+
+/// Parts that whereabouts silently ignores.
+struct Remarks {
+    std::vector<std::string> warnings;
+    std::optional<json::ValueError> fault; // the first error that makes it another range than the one that is meant
+};
+
+/// The range that `range`, `range_start`, `range_end` and `exclude` in an element of the range list describe. Throws
+/// ValueError.
+[[nodiscard]] Range parse_range(const json::Reader& element, Edges edges, Remarks& remarks);
 
 } // namespace rdmanet::ipam

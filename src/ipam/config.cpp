@@ -1,20 +1,145 @@
 #include <rdmanet/ipam/config.hpp>
 
 #include "address_text.hpp"
-#include "known_keys.hpp"
-#include "pass_through.hpp"
-#include "range_config.hpp"
-#include "store_choice.hpp"
+#include "store_keys.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
+#include <limits>
 #include <set>
 #include <string_view>
 #include <utility>
 
 namespace rdmanet::ipam {
 namespace {
+
+using json::KnownKey;
+
+// Routes and DNS settings: validated, then copied to the result.
+
+template <class T>
+std::optional<T> find_number(const json::Reader& object, std::string_view key) {
+    const auto member = object.find(key);
+    if (!member) return std::nullopt;
+    return static_cast<T>(member->integer(0, std::numeric_limits<T>::max()));
+}
+
+std::string string_or_empty(const json::Reader& object, std::string_view key) {
+    const auto member = object.find(key);
+    return member ? member->string() : std::string();
+}
+
+std::vector<std::string> strings(const json::Reader& object, std::string_view key) {
+    std::vector<std::string> texts;
+    if (const auto member = object.find(key))
+        for (const json::Reader& element : member->elements()) texts.push_back(element.string());
+    return texts;
+}
+
+base::Route parse_route(const json::Reader& route, std::vector<std::string>& warnings) {
+    const json::Reader dst = route.at("dst");
+    const base::IpPrefix destination = prefix_in(dst, dst.string());
+    if (destination.has_host_bits())
+        warnings.push_back(fmt::format("{}: {} has host bits, which a route ignores", dst.path(), destination));
+    const auto gateway = find_address(route, "gw");
+    if (gateway) expect_family_of(destination, *gateway, route.at("gw"));
+    return {.destination = destination,
+            .gateway = gateway,
+            .mtu = find_number<std::uint32_t>(route, "mtu"),
+            .advmss = find_number<std::uint32_t>(route, "advmss"),
+            .priority = find_number<std::uint32_t>(route, "priority"),
+            .table = find_number<std::uint32_t>(route, "table"),
+            .scope = find_number<std::uint8_t>(route, "scope")};
+}
+
+/// `routes` and `dns` of the `ipam` object. Throw ValueError.
+std::vector<base::Route> parse_routes(const json::Reader& ipam, std::vector<std::string>& warnings) {
+    std::vector<base::Route> routes;
+    if (const auto member = ipam.find("routes"))
+        for (const json::Reader& route : member->elements()) routes.push_back(parse_route(route, warnings));
+    return routes;
+}
+
+base::Dns parse_dns(const json::Reader& ipam) {
+    const auto dns = ipam.find("dns");
+    if (!dns) return {};
+    return {.nameservers = strings(*dns, "nameservers"),
+            .domain = string_or_empty(*dns, "domain"),
+            .search = strings(*dns, "search"),
+            .options = strings(*dns, "options")};
+}
+
+// The known keys of the `ipam` object.
+
+// test/e2e/readme_test.cpp compares this list with a table of docs/configuration.md.
+constexpr KnownKey kUsed[] = {
+    {"type"},      {"range"},           {"range_start"}, {"range_end"}, {"exclude"},      {"ipRanges"},
+    {"gateway"},   {"routes"},          {"dns"},         {"addresses"}, {"network_name"}, {"enable_overlapping_ranges"},
+    {"enable_l3"}, {"exclude_gateway"}, {"cooldown"},    {"store"},     {"kubernetes"},   {"configuration_path"},
+    {"nodeName"},  {"$comment"},
+};
+constexpr KnownKey kRangeKeys[] = {
+    {"range"}, {"range_start"}, {"range_end"}, {"exclude"}, {"gateway"}, {"enable_l3"}, {"$comment"},
+};
+constexpr KnownKey kRouteKeys[] = {
+    {"dst"}, {"gw"}, {"mtu"}, {"advmss"}, {"priority"}, {"table"}, {"scope"}, {"$comment"},
+};
+constexpr KnownKey kAddressKeys[] = {{"address"}, {"gateway"}, {"$comment"}};
+constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}, {"$comment"}};
+
+// Keys for whereabouts' controllers, locks and logs. Nothing here depends on them.
+constexpr KnownKey kMeaningless[] = {
+    {"datastore"},
+    {"log_file"},
+    {"log_level"},
+    {"sleep_for_race"},
+    {"leader_lease_duration"},
+    {"leader_renew_deadline"},
+    {"leader_retry_period"},
+    {"reconciler_cron_expression"},
+    {"optimistic_ipam"},
+    {"name"},
+    {"etcd_host"},
+    {"etcd_username"},
+    {"etcd_password"},
+    {"etcd_key_file"},
+    {"etcd_cert_file"},
+    {"etcd_ca_cert_file"},
+};
+
+// Keys of whereabouts and of earlier versions that are an error.
+constexpr KnownKey kRefused[] = {{"node_slice_size"}, {"etcd"}};
+
+constexpr KnownKey kKubernetesKeys[] = {{"kubeconfig"},       {"k8s_api_root"}, {"connectTimeoutMs"},
+                                        {"requestTimeoutMs"}, {"addTimeoutMs"}, {"$comment"}};
+
+// Of earlier versions. Whoever has declared a range has said it there.
+constexpr std::string_view kDeclared = "ignored, because an AddressRange says it: remove it";
+constexpr KnownKey kOfRanges[] = {{"blockSize", kDeclared}, {"requestable", kDeclared}};
+
+/// Warns of keys in the objects of a list. A value that is not a list, or an element that is not an object, is
+/// refused when it is read.
+void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span<const KnownKey> known,
+                      json::KeyWarnings& warnings) {
+    const auto member = ipam.find(list);
+    if (!member || !member->is_array()) return;
+    for (const json::Reader& element : member->elements())
+        if (element.is_object()) json::warn_of_keys(element, {known}, warnings);
+}
+
+/// Warns of unknown keys of the object and its parts, and of keys that ask for addresses that are unique in the
+/// cluster.
+void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings) {
+    json::warn_of_keys(ipam, {kOfRanges, kUsed, kRefused, kMeaningless}, warnings);
+    if (const auto kubernetes = ipam.find("kubernetes"); kubernetes && kubernetes->is_object())
+        json::warn_of_keys(*kubernetes, {kKubernetesKeys}, warnings);
+    warn_of_elements(ipam, "ipRanges", kRangeKeys, warnings);
+    warn_of_elements(ipam, "routes", kRouteKeys, warnings);
+    warn_of_elements(ipam, "addresses", kAddressKeys, warnings);
+    if (const auto dns = ipam.find("dns"); dns && dns->is_object()) json::warn_of_keys(*dns, {kDnsKeys}, warnings);
+}
 
 constexpr std::int64_t kMostCooldown = 86400;
 constexpr std::size_t kMostRanges = 256;         // an attachment gets an address of each

@@ -1,7 +1,8 @@
-// The keys that say where leases are kept. A network has them in "ipam"; what it lacks is in a file of the node, whose
-// top level has the same keys.
+// Where the leases of a network are kept, and what that place can't do. These are the keys that say it: a network has
+// them in "ipam"; what it lacks is in a file of the node, whose top level has the same keys.
 #pragma once
 
+#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <chrono>
@@ -36,5 +37,9 @@ struct StoreKeys {
 /// json::ValueError, also for a file that the network names and that can't be read. `root` is where the node's "/" is
 /// mounted, or empty; messages name files as the node does.
 [[nodiscard]] StoreKeys read_store_keys(const json::Reader& ipam, const std::string& root = {});
+
+/// The store of the network, by its keys and by the node's file (see kNodeFile). Throws json::ValueError. Adds to
+/// `config.warnings`. `root` is where the node's "/" is mounted, or empty.
+void choose_store(const json::Reader& ipam, const std::string& root, Config& config);
 
 } // namespace rdmanet::ipam

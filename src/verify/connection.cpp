@@ -1,9 +1,9 @@
 #include "connection.hpp"
 
-#include "completion.hpp"
 #include "failure.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <sys/random.h>
 
@@ -12,9 +12,63 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace rdmanet::verify {
 namespace {
+
+struct FreeList {
+    void operator()(ibv_device** list) const noexcept { ::ibv_free_device_list(list); }
+};
+
+/// The device of that name in the thread's network namespace, whose sysfs the environment variable SYSFS_PATH names
+/// (libibverbs, ibv_get_sysfs_path()). Throws Failure if libibverbs does not see it, and base::SystemError.
+Context open_device(const std::string& name) {
+    // In the static executable this call is what brings all providers into it (infiniband/verbs.h).
+    const std::unique_ptr<ibv_device*, FreeList> list(ibv_get_device_list(nullptr));
+    if (!list) throw base::SystemError("list RDMA devices through libibverbs", errno);
+    std::vector<std::string> others;
+    for (ibv_device** each = list.get(); *each != nullptr; ++each) {
+        if (name != ::ibv_get_device_name(*each)) {
+            others.emplace_back(::ibv_get_device_name(*each));
+            continue;
+        }
+        Context context(::ibv_open_device(*each));
+        if (!context) throw base::SystemError(fmt::format("open RDMA device {}", name), errno);
+        return context;
+    }
+    throw Failure(fmt::format("libibverbs does not find RDMA device {}, it finds {}", name,
+                              others.empty() ? "none" : base::join(others)),
+                  "the kernel's driver may be newer than rdmanet's libibverbs: look at `rdmanet doctor`");
+}
+
+/// What the completion's status says of the way between the ends. It is not IBV_WC_SUCCESS.
+Failure failure_of(const ibv_wc& completion, bool is_infiniband) {
+    const std::string what =
+        fmt::format("{} (status {})", ::ibv_wc_status_str(completion.status), static_cast<int>(completion.status));
+    switch (completion.status) {
+    case IBV_WC_RETRY_EXC_ERR:
+        return {fmt::format("no packet was acknowledged: {}", what),
+                is_infiniband
+                    ? "check partitions and routes in the subnet manager, and `ping` between the pods' addresses"
+                    : "check VLAN, MTU and filters of the switches between the pods, and `ping` between their "
+                      "addresses",
+                Suspect::way};
+    case IBV_WC_RNR_RETRY_EXC_ERR: return {fmt::format("the other end was not ready: {}", what), "run it again"};
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_INV_REQ_ERR:
+    case IBV_WC_REM_OP_ERR:
+        return {fmt::format("the other end's device refuses: {}", what),
+                "use the same version of rdmanet on both nodes"};
+    case IBV_WC_WR_FLUSH_ERR:
+        return {fmt::format("the RDMA device has ended the connection: {}", what),
+                "look at `dmesg`, and whether the device or the pod has gone"};
+    default: break;
+    }
+    return {fmt::format("the RDMA device reports an error: {}", what), "look at `dmesg` and `rdmanet doctor`"};
+}
 
 constexpr std::uint32_t kPacketNumbers = 0xffffff; // 24 bits
 constexpr std::uint8_t kAckTimeout = 17;           // 4.096 us * 2^17 = 0.54 s; eight tries of it

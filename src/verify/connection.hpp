@@ -2,9 +2,10 @@
 #pragma once
 
 #include "queue_address.hpp"
-#include "verbs.hpp"
 
 #include <rdmanet/verify/endpoint.hpp>
+
+#include <infiniband/verbs.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,23 @@
 #include <optional>
 
 namespace rdmanet::verify {
+
+// libibverbs' objects, each with one owner.
+template <auto kClose>
+struct CloseVerbs {
+    template <class Object>
+    void operator()(Object* object) const noexcept {
+        (void)kClose(object); // it fails only for objects that others still use
+    }
+};
+template <class Object, auto kClose>
+using Verbs = std::unique_ptr<Object, CloseVerbs<kClose>>;
+
+using Context = Verbs<ibv_context, ibv_close_device>;
+using ProtectionDomain = Verbs<ibv_pd, ibv_dealloc_pd>;
+using CompletionQueue = Verbs<ibv_cq, ibv_destroy_cq>;
+using MemoryRegion = Verbs<ibv_mr, ibv_dereg_mr>;
+using QueuePair = Verbs<ibv_qp, ibv_destroy_qp>;
 
 class Connection {
 public:

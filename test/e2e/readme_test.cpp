@@ -235,7 +235,7 @@ TEST_CASE("the documents' tables have the keys that the parser knows", "[example
         CHECK_THAT(message_of(refusal(call_of(pod, ill_typed(key)))), StartsWith(without_kind(key)));
     }
 
-    const std::string of_ipam = find_source("ipam", "known_keys.cpp");
+    const std::string of_ipam = find_source("ipam", "config.cpp");
     std::set<std::string> of_kubernetes;
     for (const std::string& setting : keys_of("setting"))
         if (setting.starts_with("kubernetes.")) of_kubernetes.insert(setting.substr(setting.find('.') + 1));

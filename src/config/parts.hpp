@@ -1,4 +1,5 @@
-// The keys of devices that move: sriov-cni's, host-device's and rdmanet's.
+// What parse_config() consists of: the known keys, those of the object "rdma", and those of devices that move, which
+// are sriov-cni's, host-device's and rdmanet's.
 #pragma once
 
 #include <rdmanet/config/config.hpp>
@@ -13,6 +14,17 @@
 #include <vector>
 
 namespace rdmanet::config {
+
+/// A child of a parent, or a device that moves: some keys have an effect for one of them only.
+enum class KeysOf : std::uint8_t { child, device };
+
+/// Warns of unknown keys in the configuration, in "rdma" and in "dns", and of peers' keys that ask for something that
+/// rdmanet does not do. "ipam" is left to its plugin.
+void warn_of_keys(const json::Reader& root, KeysOf kind, json::KeyWarnings& warnings);
+
+/// The keys "device" and "name" of the object "rdma". Both throw json::ValueError.
+[[nodiscard]] std::optional<RdmaChoice> parse_rdma_choice(const json::Reader& rdma);
+[[nodiscard]] std::optional<std::string> parse_rdma_name(const json::Reader& rdma);
 
 /// The known keys of VFs.
 [[nodiscard]] std::span<const json::KnownKey> keys_of_vfs();
