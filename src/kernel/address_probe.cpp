@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/wait.hpp>
 #include <rdmanet/kernel/neighbour_packet.hpp>
 
 #include <arpa/inet.h>
@@ -137,9 +138,7 @@ void AddressProber::send(std::span<const unsigned char> frame) const {
 std::optional<AddressHolder> AddressProber::listen(std::span<const IpAddress> addresses,
                                                    const base::Deadline& until) const {
     std::array<unsigned char, 256> buffer{};
-    while (!until.passed()) {
-        pollfd readable{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-        if (::poll(&readable, 1, static_cast<int>(until.remaining().count())) <= 0) continue;
+    while (!until.passed() && base::wait_for_events(fd_.get(), POLLIN, until)) {
         const auto frame = receive(fd_.get(), buffer);
         if (!frame) continue;
         for (const IpAddress& address : addresses)

@@ -4,13 +4,12 @@
 #include "message.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/wait.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
 
 namespace rdmanet::kernel {
 namespace {
@@ -149,10 +148,8 @@ std::size_t Socket::receive() {
 }
 
 void Socket::wait_readable() {
-    pollfd waiting{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-    const auto left = std::min<std::chrono::milliseconds::rep>(deadline_.remaining().count(), INT_MAX);
-    if (::poll(&waiting, 1, static_cast<int>(left)) != 0) return;
-    throw base::TimeoutError("wait for the kernel's answer to a netlink request: deadline passed");
+    if (!base::wait_for_events(fd_.get(), POLLIN, deadline_))
+        throw base::TimeoutError("wait for the kernel's answer to a netlink request: deadline passed");
 }
 
 } // namespace rdmanet::kernel

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 namespace rdmanet::verify {
@@ -96,9 +97,7 @@ json::Document Channel::receive(std::string_view type, const base::Deadline& dea
 }
 
 bool Channel::has_news() const {
-    if (!read_.empty()) return true;
-    pollfd waiting{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-    return ::poll(&waiting, 1, 0) > 0;
+    return !read_.empty() || base::wait_for_events(fd_.get(), POLLIN, base::Deadline::in(std::chrono::seconds(0)));
 }
 
 } // namespace rdmanet::verify

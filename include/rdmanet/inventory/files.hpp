@@ -27,8 +27,8 @@ template <std::integral T>
     return base::parse_integer<T>(text, radix);
 }
 
-/// Names in a directory without the hidden ones, sorted; empty if it is absent or must not be read. Reads `most` names
-/// at most.
+/// Names in a directory without the hidden ones, sorted; empty if it is absent or must not be read. Reads `most`
+/// names at most.
 [[nodiscard]] std::vector<std::string> names_in(const std::string& path, std::size_t most = SIZE_MAX);
 
 /// The last part of a symbolic link's target; empty if it is absent.
