@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
 
 namespace rdmanet::base {
@@ -24,26 +23,14 @@ bool is_own_proc() {
     return parse_integer<std::int64_t>(link_target_of("/proc/self")) == ::getpid();
 }
 
-/// Word `number`, counted from 0.
-std::string_view word_of(std::string_view text, std::size_t number) {
-    constexpr std::string_view kSpaces = " \t\n";
-    for (;; --number) {
-        const std::size_t begin = std::min(text.find_first_not_of(kSpaces), text.size());
-        text.remove_prefix(begin);
-        const std::string_view word = text.substr(0, text.find_first_of(kSpaces));
-        if (number == 0) return word;
-        if (word.empty()) return {};
-        text.remove_prefix(word.size());
-    }
-}
-
 } // namespace
 
 std::optional<std::uint64_t> parse_start_ticks(std::string_view stat) {
-    constexpr std::size_t kStart = 22 - 3; // the state behind the name is field 3
-    const auto name_end = stat.rfind(')'); // the name may contain any character
-    if (name_end == std::string_view::npos) return std::nullopt;
-    return parse_integer<std::uint64_t>(word_of(stat.substr(name_end + 1), kStart));
+    std::size_t at = stat.rfind(')'); // the end of field 2, the name, which may contain any character
+    for (int field = 2; field < 22 && at != std::string_view::npos; ++field) at = stat.find(' ', at + 1);
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view rest = stat.substr(at + 1);
+    return parse_integer<std::uint64_t>(rest.substr(0, rest.find(' ')));
 }
 
 std::string_view find_status(std::string_view status, std::string_view name) {
