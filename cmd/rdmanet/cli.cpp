@@ -57,19 +57,16 @@ int refuse_usage(const std::string& message, const std::string& help) {
 }
 
 int refuse_subcommand(CLI::App& app, const std::string& name) {
-    std::vector<std::string> known;
-    for (const CLI::App* each : subcommands_of(app)) known.push_back(each->get_name());
+    const std::string known = base::join(subcommands_of(app), ", ", &CLI::App::get_name);
     return refuse_usage(fmt::format("unknown subcommand {}, expected {}", base::quoted(name),
                                     known.empty() ? fmt::format("none after {}", base::quoted(app.get_name()))
-                                                  : fmt::format("one of {}", base::join(known))),
+                                                  : fmt::format("one of {}", known)),
                         "rdmanet --help");
 }
 
 /// In the order of the command line. The library's own message lists them backwards.
 std::string extras_of(const CLI::App& command) {
-    std::vector<std::string> extras;
-    for (const std::string& each : command.remaining()) extras.push_back(base::quoted(each));
-    return base::join(extras, " ");
+    return base::join(command.remaining(), " ", [](const std::string& each) { return base::quoted(each); });
 }
 
 /// For these, 2 says what they found.

@@ -106,10 +106,7 @@ bool is_configuration(const std::string& text) {
 }
 
 std::string names_of(const std::vector<Definition>& definitions) {
-    std::vector<std::string> names;
-    names.reserve(definitions.size());
-    for (const Definition& each : definitions) names.push_back(base::quoted(each.qualified()));
-    return base::join(names);
+    return base::join(definitions, ", ", [](const Definition& each) { return base::quoted(each.qualified()); });
 }
 
 const Definition& choose(const std::vector<Definition>& definitions, const std::string& name) {

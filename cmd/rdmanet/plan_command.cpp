@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -226,10 +227,8 @@ PluginInput read_configuration(PlanOptions& options) {
 /// The first few, for a message.
 std::string list_of(const std::vector<base::PciAddress>& vfs) {
     if (vfs.empty()) return "no VFs";
-    std::vector<std::string> some;
-    for (std::size_t at = 0; at < std::min(vfs.size(), kMostVfs); ++at) some.push_back(vfs[at].to_string());
-    if (vfs.size() <= kMostVfs) return fmt::format("the VFs {}", base::join(some));
-    return fmt::format("the VFs {} and {} more", base::join(some), vfs.size() - kMostVfs);
+    if (vfs.size() <= kMostVfs) return fmt::format("the VFs {}", base::join(vfs));
+    return fmt::format("the VFs {} and {} more", base::join(std::span(vfs).first(kMostVfs)), vfs.size() - kMostVfs);
 }
 
 /// Refuses a network without the device that a device plugin would choose for each pod, and Multus would pass on.
@@ -304,10 +303,8 @@ void say(const std::string& line) {
 
 /// "2 unknown keys: mastr, rdma.mde".
 std::string list_keys(const std::vector<std::string>& sentences, std::string_view one, std::string_view several) {
-    std::vector<std::string> keys;
-    keys.reserve(sentences.size());
-    for (const std::string& each : sentences) keys.push_back(each.substr(0, each.find(": ")));
-    return fmt::format("{}: {}", base::counted(keys.size(), one, several), base::join(keys));
+    const auto key_of = [](const std::string& sentence) { return sentence.substr(0, sentence.find(": ")); };
+    return fmt::format("{}: {}", base::counted(sentences.size(), one, several), base::join(sentences, ", ", key_of));
 }
 
 std::string to_text(const json::UselessKeys& useless) {

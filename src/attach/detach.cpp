@@ -254,9 +254,7 @@ void pay_owed_addresses_soon(const Call& call) try {
 }
 
 cni::CniError still_held_error(const StillHeld& held, std::string_view fix) {
-    std::string message = "still held: ";
-    for (const std::string& what : held) message += fmt::format("{}{}", &what == held.data() ? "" : "; ", what);
-    return {cni::ErrorCode::still_held, fmt::format("{}. {}", message, fix)};
+    return {cni::ErrorCode::still_held, fmt::format("still held: {}. {}", base::join(held, "; "), fix)};
 }
 
 } // namespace rdmanet::attach

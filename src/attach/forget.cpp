@@ -52,11 +52,8 @@ KnownAttachment find_target(const ForgetTarget& target, const state::AttachmentS
                               "INTERFACE",
                               to_text(target)));
     if (known.size() == 1) return std::move(known.front());
-    std::string files;
-    for (const KnownAttachment& attachment : known)
-        files += fmt::format("{}{}", files.empty() ? "" : ", ", file_of(attachment));
-    throw base::Error(
-        fmt::format("{} has {} records: name one of these files: {}", to_text(target), known.size(), files));
+    throw base::Error(fmt::format("{} has {} records: name one of these files: {}", to_text(target), known.size(),
+                                  base::join(known, ", ", file_of)));
 }
 
 /// False if only leases or an unreadable file say that the attachment exists. A record that a DEL without a record has

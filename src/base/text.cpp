@@ -47,15 +47,6 @@ std::string counted(std::size_t number, std::string_view one, std::string_view s
     return fmt::format("{} {}", number, number == 1 ? one : several);
 }
 
-std::string join(const std::vector<std::string>& texts, std::string_view separator) {
-    std::string joined;
-    for (const std::string& text : texts) {
-        if (&text != &texts.front()) joined += separator;
-        joined += text;
-    }
-    return joined;
-}
-
 std::string scoped_name(std::string_view scope, std::string_view name) {
     return scope.empty() ? std::string(name) : fmt::format("{}/{}", scope, name);
 }

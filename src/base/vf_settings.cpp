@@ -1,14 +1,10 @@
 #include <rdmanet/base/vf_settings.hpp>
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 
 namespace rdmanet::base {
 namespace {
-
-void append(std::string& text, const std::string& part) {
-    if (!text.empty()) text += ", ";
-    text += part;
-}
 
 /// Calls `visit` for every setting.
 template <class Visit>
@@ -80,21 +76,21 @@ VfSettings lost(const VfSettings& wanted, const VfSettings& left, const VfSettin
 }
 
 std::string to_string(const VfSettings& settings) {
-    std::string text;
-    if (settings.mac) append(text, fmt::format("mac {}", *settings.mac));
+    std::vector<std::string> parts;
+    if (settings.mac) parts.push_back(fmt::format("mac {}", *settings.mac));
     if (settings.vlan) {
-        append(text, fmt::format("vlan {}", settings.vlan->id));
-        if (settings.vlan->qos != 0) text += fmt::format(" qos {}", settings.vlan->qos);
-        if (settings.vlan->protocol != VlanProtocol::dot1q) text += fmt::format(" {}", settings.vlan->protocol);
+        parts.push_back(fmt::format("vlan {}", settings.vlan->id));
+        if (settings.vlan->qos != 0) parts.back() += fmt::format(" qos {}", settings.vlan->qos);
+        if (settings.vlan->protocol != VlanProtocol::dot1q) parts.back() += fmt::format(" {}", settings.vlan->protocol);
     }
     if (settings.rates)
-        append(text, fmt::format("rates {} to {} Mbit/s", settings.rates->least_mbps, settings.rates->most_mbps));
-    if (settings.spoof_check) append(text, *settings.spoof_check ? "spoofchk on" : "spoofchk off");
-    if (settings.trust) append(text, *settings.trust ? "trust on" : "trust off");
-    if (settings.link_state) append(text, fmt::format("link_state {}", *settings.link_state));
-    if (settings.node_guid) append(text, fmt::format("node_guid {}", *settings.node_guid));
-    if (settings.port_guid) append(text, fmt::format("port_guid {}", *settings.port_guid));
-    return text;
+        parts.push_back(fmt::format("rates {} to {} Mbit/s", settings.rates->least_mbps, settings.rates->most_mbps));
+    if (settings.spoof_check) parts.emplace_back(*settings.spoof_check ? "spoofchk on" : "spoofchk off");
+    if (settings.trust) parts.emplace_back(*settings.trust ? "trust on" : "trust off");
+    if (settings.link_state) parts.push_back(fmt::format("link_state {}", *settings.link_state));
+    if (settings.node_guid) parts.push_back(fmt::format("node_guid {}", *settings.node_guid));
+    if (settings.port_guid) parts.push_back(fmt::format("port_guid {}", *settings.port_guid));
+    return join(parts);
 }
 
 std::string_view to_string(VfLinkState state) {

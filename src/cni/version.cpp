@@ -1,5 +1,7 @@
 #include <rdmanet/cni/version.hpp>
 
+#include <rdmanet/base/text.hpp>
+
 namespace rdmanet::cni {
 
 std::optional<SpecVersion> parse_version(std::string_view text) {
@@ -10,12 +12,7 @@ std::optional<SpecVersion> parse_version(std::string_view text) {
 }
 
 std::string supported_versions_text() {
-    std::string text;
-    for (const std::string_view version : kVersionTexts) {
-        if (!text.empty()) text += ", ";
-        text += version;
-    }
-    return text;
+    return base::join(kVersionTexts);
 }
 
 } // namespace rdmanet::cni

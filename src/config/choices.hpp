@@ -33,12 +33,10 @@ struct Choice {
 /// The value whose word `reader` has, in any case of letters. Otherwise a ValueError that lists the words.
 template <class T>
 T choose(const json::Reader& reader, std::span<const Choice<T>> choices) {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : choices) {
+    for (const auto& [name, value] : choices)
         if (reader.is_string() && base::equals_ignoring_case(name, reader.string())) return value;
-        names.push_back(base::quoted(name));
-    }
-    throw reader.unexpected(fmt::format("one of {}", base::join(names)));
+    const auto quote = [](const Choice<T>& choice) { return base::quoted(choice.text); };
+    throw reader.unexpected(fmt::format("one of {}", base::join(choices, ", ", quote)));
 }
 
 /// The member's value; nullopt if it is absent or an empty text.

@@ -10,10 +10,7 @@ namespace rdmanet::ipam {
 namespace {
 
 std::string list_of_ranges(const Config& config) {
-    std::vector<std::string> texts;
-    texts.reserve(config.ranges.size());
-    for (const ConfiguredRange& range : config.ranges) texts.push_back(range.range.to_string());
-    return texts.empty() ? "it has none" : base::join(texts);
+    return config.ranges.empty() ? "it has none" : base::join(config.ranges, ", ", &ConfiguredRange::range);
 }
 
 /// Says why no range gives the address, although an attachment gets an address from each range.

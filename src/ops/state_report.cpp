@@ -172,10 +172,7 @@ void add_rows(Table& table, const AttachmentRecord& record, const RdmaView& view
 /// The recorded device. An IPoIB child has its parent's device, which no record names.
 std::string rdma_of(const AttachmentRecord& record, const std::vector<RdmaView>& views) {
     if (!record.rdma_device.empty()) return record.rdma_device;
-    std::vector<std::string> devices;
-    devices.reserve(views.size());
-    for (const RdmaView& view : views) devices.push_back(device_and_port(view));
-    return base::join(devices, ",");
+    return base::join(views, ",", device_and_port);
 }
 
 bool is_empty(const StateReport& report) {

@@ -14,9 +14,8 @@ namespace {
 using inventory::Interface;
 
 std::string partitions_of(const Interface& interface) {
-    std::vector<std::string> all;
-    for (const kernel::PkeyEntry& each : interface.pkeys) all.push_back(fmt::format("{:#06x}", each.pkey));
-    return all.empty() ? "none" : base::join(all);
+    if (interface.pkeys.empty()) return "none";
+    return base::join(interface.pkeys, ", ", [](const auto& each) { return fmt::format("{:#06x}", each.pkey); });
 }
 
 bool check_interface(EndChecks& checks, const Interface* interface) {
@@ -62,9 +61,8 @@ bool check_carrier(EndChecks& checks, const inventory::NetDevice& net) {
 /// Programs use the pod's address, even where another address would be enough for the test.
 bool check_addresses(EndChecks& checks, const Interface& interface) {
     if (interface.lost.empty()) return true;
-    std::vector<std::string> lost;
-    for (const base::IpAddress& address : interface.lost) lost.push_back(address.to_string());
-    const std::string what = fmt::format("{} has lost {}, which rdmanet gave it", interface.net.name, base::join(lost));
+    const std::string what =
+        fmt::format("{} has lost {}, which rdmanet gave it", interface.net.name, base::join(interface.lost));
     const std::string fix = "delete the pod: its next one gets its addresses anew";
     if (interface.addresses.empty() && !interface.pkey) return checks.failed("addresses", what, fix);
     return checks.warned("addresses", what, fix);

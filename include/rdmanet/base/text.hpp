@@ -3,19 +3,32 @@
 
 #include <charconv>
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 namespace rdmanet::base {
 
 /// "1 lease", "2 leases".
 [[nodiscard]] std::string counted(std::size_t number, std::string_view one, std::string_view several);
 
-/// The texts with `separator` between them.
-[[nodiscard]] std::string join(const std::vector<std::string>& texts, std::string_view separator = ", ");
+/// The texts with `separator` between them. `text_of` makes a text, or something with to_string(), of each value.
+template <class Values, class TextOf = std::identity>
+[[nodiscard]] std::string join(const Values& values, std::string_view separator = ", ", const TextOf& text_of = {}) {
+    std::string joined;
+    bool is_first = true;
+    for (const auto& value : values) {
+        if (!std::exchange(is_first, false)) joined += separator;
+        if constexpr (requires { std::invoke(text_of, value).to_string(); })
+            joined += std::invoke(text_of, value).to_string();
+        else
+            joined += std::invoke(text_of, value);
+    }
+    return joined;
+}
 
 /// "SCOPE/NAME", or only the name if the scope is empty: podman's pods have no Kubernetes namespace.
 [[nodiscard]] std::string scoped_name(std::string_view scope, std::string_view name);

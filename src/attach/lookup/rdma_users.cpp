@@ -36,11 +36,9 @@ std::map<std::string, unsigned> count_queue_pairs(kernel::Socket& rdma, const ke
 
 /// ""nvme_rdma" (2 queue pairs), "smc" (1 queue pair)".
 std::string listed(const std::map<std::string, unsigned>& counts) {
-    std::string text;
-    for (const auto& [module, count] : counts)
-        text += fmt::format("{}{} ({} queue {})", text.empty() ? "" : ", ", quoted(module), count,
-                            count == 1 ? "pair" : "pairs");
-    return text;
+    return base::join(counts, ", ", [](const auto& each) {
+        return fmt::format("{} ({})", quoted(each.first), base::counted(each.second, "queue pair", "queue pairs"));
+    });
 }
 
 } // namespace

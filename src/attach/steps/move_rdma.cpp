@@ -134,9 +134,7 @@ void move_rdma(const RdmaSelection& selection, const Call& call) {
 
 /// The names, separated by commas, as the SR-IOV device plugin writes them into its device-info files.
 std::string names_of(const RdmaDevices& devices) {
-    std::string names;
-    for (const RdmaDevice& device : devices) names += fmt::format("{}{}", names.empty() ? "" : ",", device.name);
-    return names;
+    return base::join(devices, ",", &RdmaDevice::name);
 }
 
 class MoveRdmaStep final : public Step {

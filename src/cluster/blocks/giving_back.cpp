@@ -7,6 +7,7 @@
 #include <rdmanet/base/text.hpp>
 
 #include <chrono>
+#include <span>
 
 namespace rdmanet::cluster {
 namespace {
@@ -83,8 +84,7 @@ void NodeBlocks::look_for_unknown(const Deadline& deadline) {
     warn(fmt::format("{} of this node that its state directory does not know are left alone until nothing on the node "
                      "has one of their addresses: {}{}",
                      base::counted(left_alone.size(), "block", "blocks"),
-                     base::join({left_alone.begin(), left_alone.begin() + static_cast<std::ptrdiff_t>(named)}),
-                     named < left_alone.size() ? " and others" : ""));
+                     base::join(std::span(left_alone).first(named)), named < left_alone.size() ? " and others" : ""));
 }
 
 } // namespace rdmanet::cluster

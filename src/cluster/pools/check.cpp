@@ -70,8 +70,7 @@ void PoolCheck::require_nobody_else(const Place& place, const base::Deadline& de
             fmt::format("range {}: {} of an AddressRange that is gone still {} addresses of it, on {} {}: apply that "
                         "range again, or delete the pods that have them and run `rdmanet gc` on each of these nodes",
                         place.subnet, base::counted(blocks.size(), "block", "blocks"),
-                        blocks.size() == 1 ? "has" : "have", nodes.size() == 1 ? "node" : "nodes",
-                        base::join({nodes.begin(), nodes.end()})));
+                        blocks.size() == 1 ? "has" : "have", nodes.size() == 1 ? "node" : "nodes", base::join(nodes)));
     }
 }
 

@@ -5,7 +5,12 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 using namespace rdmanet::base;
 
@@ -14,6 +19,14 @@ TEST_CASE("a text is shortened between two characters") {
     CHECK(shortened("gr\xc3\xbc\xc3\x9f", 5) == "gr\xc3\xbc...");
     CHECK(shortened("gr\xc3\xbc\xc3\x9f", 3) == "gr...");
     CHECK(shortened("\x80\x80", 1) == "...");
+}
+
+TEST_CASE("a list has its separator between its values only") {
+    using Pair = std::pair<std::string_view, int>;
+    CHECK(join(std::set<std::string>()).empty());
+    CHECK(join(std::set<std::string>{"", "a"}, ",") == ",a");
+    CHECK(join(std::array{*IpAddress::parse("::1"), *IpAddress::parse("10.0.0.1")}) == "::1, 10.0.0.1");
+    CHECK(join(std::array{Pair{"b", 1}, Pair{"a", 2}}, " and ", &Pair::first) == "b and a");
 }
 
 TEST_CASE("a word for a shell is one word there, whatever it holds") {
