@@ -217,8 +217,6 @@ SeenReservation parse_seen_reservation(const json::Reader& object) {
     seen.node_uid = annotation_of(metadata, "rdmanet.cni/node-uid");
     seen.boot_id = annotation_of(metadata, "rdmanet.cni/boot-id");
     seen.node = annotation_of(metadata, "rdmanet.cni/node-name"); // the label has a hash of a long one
-    if (const auto labels = metadata.find("labels"); labels && seen.node.empty())
-        seen.node = any_text(*labels, "rdmanet.cni/node");
     if (seen.trouble.empty() && seen.podref.empty() && !seen.container_id)
         seen.trouble = "it names neither container nor pod";
     return seen;

@@ -109,15 +109,11 @@ constexpr KnownKey kMeaningless[] = {
     {"etcd_ca_cert_file"},
 };
 
-// Keys of whereabouts and of earlier versions that are an error.
-constexpr KnownKey kRefused[] = {{"node_slice_size"}, {"etcd"}};
+// A key of whereabouts that is an error.
+constexpr KnownKey kRefused[] = {{"node_slice_size"}};
 
 constexpr KnownKey kKubernetesKeys[] = {{"kubeconfig"},       {"k8s_api_root"}, {"connectTimeoutMs"},
                                         {"requestTimeoutMs"}, {"addTimeoutMs"}, {"$comment"}};
-
-// Of earlier versions. Whoever has declared a range has said it there.
-constexpr std::string_view kDeclared = "ignored, because an AddressRange says it: remove it";
-constexpr KnownKey kOfRanges[] = {{"blockSize", kDeclared}, {"requestable", kDeclared}};
 
 /// Warns of keys in the objects of a list. A value that is not a list, or an element that is not an object, is
 /// refused when it is read.
@@ -132,7 +128,7 @@ void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span
 /// Warns of unknown keys of the object and its parts, and of keys that ask for addresses that are unique in the
 /// cluster.
 void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings) {
-    json::warn_of_keys(ipam, {kOfRanges, kUsed, kRefused, kMeaningless}, warnings);
+    json::warn_of_keys(ipam, {kUsed, kRefused, kMeaningless}, warnings);
     if (const auto kubernetes = ipam.find("kubernetes"); kubernetes && kubernetes->is_object())
         json::warn_of_keys(*kubernetes, {kKubernetesKeys}, warnings);
     warn_of_elements(ipam, "ipRanges", kRangeKeys, warnings);

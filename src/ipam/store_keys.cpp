@@ -14,26 +14,14 @@
 namespace rdmanet::ipam {
 namespace {
 
-/// Earlier versions had several stores to choose from. Without the key, the network's leases are in another place from
-/// now on, so no pod gets an address unasked.
-json::ValueError other_store(const StoreKeys::Value& store) {
-    return json::ValueError(
-        store.where, fmt::format("expected \"node\" or no such key, found {}: remove it; the AddressRanges of the "
-                                 "cluster say where the addresses of a range are kept",
-                                 base::quoted(store.text)));
-}
-
-json::ValueError no_etcd(const std::string& where) {
-    return json::ValueError(where, "this version keeps no leases in etcd: remove the key; the AddressRanges of the "
-                                   "cluster say where the addresses of a range are kept");
-}
-
 /// An error for which no pod may get an address, and existing ones go on.
-void require_known_store(const json::Reader& ipam, const StoreKeys& keys, Config& config) {
-    if (config.fault) return;
-    if (keys.store && keys.store->text != "node") config.fault = other_store(*keys.store);
-    if (const auto etcd = ipam.find("etcd")) config.fault = no_etcd(etcd->path());
-    if (keys.etcd) config.fault = no_etcd(keys.etcd->where);
+void require_known_store(const StoreKeys& keys, Config& config) {
+    if (config.fault || !keys.store || keys.store->text == "node") return;
+    config.fault =
+        json::ValueError(keys.store->where,
+                         fmt::format("expected \"node\" or no such key, found {}: remove it; the AddressRanges of the "
+                                     "cluster say where the addresses of a range are kept",
+                                     base::quoted(keys.store->text)));
 }
 
 void require_kubeconfig(const StoreKeys& keys) {
@@ -178,8 +166,7 @@ StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
     const json::Document document = json::Document::parse(text);
     StoreKeys keys = keys_in(document.root());
     keys.slices = find_value(document.root(), "node_slice_size");
-    if (const auto etcd = document.root().find("etcd")) keys.etcd = StoreKeys::Value{.text = {}, .where = etcd->path()};
-    for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.node_name, &keys.slices, &keys.etcd})
+    for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.node_name, &keys.slices})
         if (*value) (*value)->where = fmt::format("{}: {}", file, (*value)->where);
     return keys;
 } catch (const json::ParseError&) {
@@ -272,13 +259,12 @@ StoreKeys read_store_keys(const json::Reader& ipam, const std::string& root) {
         if (!(keys.of_kubernetes.*limit)) keys.of_kubernetes.*limit = of_file.of_kubernetes.*limit;
     if (!keys.node_name) keys.node_name = std::move(of_file.node_name);
     keys.slices = std::move(of_file.slices);
-    keys.etcd = std::move(of_file.etcd);
     return keys;
 }
 
 void choose_store(const json::Reader& ipam, const std::string& root, Config& config) {
     const StoreKeys keys = read_store_keys(ipam, root);
-    require_known_store(ipam, keys, config);
+    require_known_store(keys, config);
     const bool is_on_node = (keys.store && keys.store->text == "node") || !keys.kubernetes || config.ranges.empty();
     config.store.kind = is_on_node ? StoreKind::node : StoreKind::cluster;
     require_no_slices(ipam, keys, config.store.kind);

@@ -29,7 +29,6 @@ struct StoreKeys {
     Limits of_kubernetes;
     std::optional<Value> node_name;
     std::optional<Value> slices;      // node_slice_size of the file
-    std::optional<Value> etcd;        // the same, of earlier versions
     std::string kubeconfig_of_node{}; // of kNodeFile, whatever the network names; empty: it names none
 };
 

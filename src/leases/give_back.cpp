@@ -12,7 +12,6 @@
 namespace rdmanet::leases {
 namespace {
 
-constexpr const char* kEtcd = "etcd";               // a store of earlier versions
 constexpr std::chrono::seconds kReleaseTimeout{20}; // DEL and rollback have other things to do
 constexpr std::chrono::seconds kSettleTimeout{5};
 
@@ -78,13 +77,6 @@ base::Deadline end_of_release(const state::LeaseStore& store, const Node& node, 
 std::optional<std::string> Leases::give_back(state::AttachmentRecord& remaining, const std::vector<ipam::Lease>& unused,
                                              const base::Deadline& deadline) try {
     state::LeaseStore& store = *remaining.lease_store;
-    if (store.kind == kEtcd) {
-        node_.log.warn(
-            fmt::format("the addresses of {} stay in etcd, because this version has no store \"etcd\": remove "
-                        "them there, if another version still uses it",
-                        describe(remaining)));
-        return std::nullopt;
-    }
     const auto released =
         release_where(store, remaining.key, unused, node_, records_, end_of_release(store, node_, deadline));
     if (!is_unsettled(remaining, node_.boot_id)) return std::nullopt;

@@ -44,11 +44,9 @@ TEST_CASE("a node takes a block of the AddressRange, and gives the addresses in 
     const Declared range(space);
     const ClusterMachine machine(space + "-a", space);
     const CheckedStage stage;
-    const PluginCall call =
-        machine.call(stage.pod, "10.64.0.0/16", "'blockSize':8,'requestable':'10.64.9.0/24'"); // of earlier versions
+    const PluginCall call = machine.call(stage.pod, "10.64.0.0/16");
     CHECK(outcome(call, "STATUS") == "");
-    CHECK_THAT(planned(call), Names("keep leases in blocks", "range 10.64.0.0/16", "0 leases",
-                                    "ipam.blockSize: ignored", "ipam.requestable: ignored", "AddressRange"));
+    CHECK_THAT(planned(call), Names("keep leases in blocks", "range 10.64.0.0/16", "0 leases"));
     const std::string result = add(call);
     const std::string block = blocks_of(space);
     CHECK_THAT(block, Names("/28 " + machine.name()));

@@ -70,7 +70,6 @@ TEST_CASE("an ADD takes its address from the cluster's pool, and DEL gives it ba
     CHECK(addresses(told.out) == "10.31.0.2/24");
     CHECK_THAT(told.err, Names("keep leases in whereabouts' pools", "no AddressRange", kKubeconfig));
     CHECK(del(second) == "");
-    // As the network may still say it since an earlier version.
     PluginCall named = call;
     named.config = replaced(call.config, R"("cooldown")", R"("store":"whereabouts","cooldown")");
     CHECK(check(named, result) == "");

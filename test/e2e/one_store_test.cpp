@@ -105,20 +105,17 @@ TEST_CASE("living pods keep a range on the node from the cluster, and are named"
     CHECK_THAT(refusal(shared), Names("code 11", "http://127.0.0.1:1"));
 }
 
-TEST_CASE("a network that still names a store of earlier versions gets no pod, and CHECK and DEL go on", "[ipam]") {
+TEST_CASE("a network that names another store gets no pod, and CHECK and DEL go on", "[ipam]") {
     const CheckedStage stage;
     const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.77.9.0/24")));
     const std::string result = add(call);
-    for (const char* store : {"whereabouts", "blocks", "etcd"}) {
-        PluginCall named = call;
-        named.config =
-            replaced(call.config, json_text("'cooldown':0"), json_text(concat("'cooldown':0,'store':'", store, "'")));
-        for (const std::string& said : refusals(beside(named)))
-            CHECK_THAT(said, Names("ipam.store", concat('"', store, '"'), "remove it"));
-        CHECK_THAT(refusal(beside(named)), Names("code 7"));
-        CHECK(check(named, result) == "");
-        if (store == std::string("etcd")) CHECK(del(named) == "");
-    }
+    PluginCall named = call;
+    named.config = replaced(call.config, json_text("'cooldown':0"), json_text("'cooldown':0,'store':'whereabouts'"));
+    for (const std::string& said : refusals(beside(named)))
+        CHECK_THAT(said, Names("ipam.store", "\"whereabouts\"", "remove it"));
+    CHECK_THAT(refusal(beside(named)), Names("code 7"));
+    CHECK(check(named, result) == "");
+    CHECK(del(named) == "");
     CHECK(rows_of("/run/rdmanet/leases", "lease").empty());
 }
 
@@ -193,39 +190,6 @@ TEST_CASE("a network whose kubeconfig is missing leaves nothing that a call woul
                Names("code 11", "http://127.0.0.1:1", "TCP", "connection refused") && !Catch::Contains("s3cret"));
     CHECK(del(call) == "");
     CHECK_THAT(shell(binary() + " state"), Names("nothing attached"));
-}
-
-TEST_CASE("an attachment whose addresses an earlier version had in etcd ends, and what stays in etcd is said",
-          "[ipam]") {
-    Stage stage;
-    const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.41.13.0/24")));
-    CHECK(addresses(add(call)) == "10.41.13.1/24");
-    const std::string record = "/run/rdmanet/attachments/c1:net1:net.json";
-    const bool is_owed = GENERATE(false, true);
-    shell(concat(R"(jq '.leaseStore = {"kind": "etcd", "kubeconfig": "", "pools": [{"space": "", "subnet": )",
-                 R"("10.41.13.1/24"}], "etcd": {"endpoints": ["http://127.0.0.1:1"], "prefix": "/rdmanet"}, )",
-                 R"("nodeName": "n", "openClaim": true} | .removalUnfinished = )", is_owed ? "true" : "false", "' ",
-                 record, " >/run/changed && mv /run/changed ", record, " && rm /run/rdmanet/leases"));
-    if (!is_owed) CHECK(addresses(add(beside(call))) == "10.41.13.2/24"); // and of the same network
-    CHECK((is_owed || del(beside(call)) == ""));
-    const auto said = Names("10.41.13.1/24", "no store \"etcd\"");
-    SECTION("by DEL") {
-        const ProcessResult result = call.with_command("DEL").run();
-        CHECK(result.exit_status == 0);
-        CHECK_THAT(result.err, said);
-        CHECK(call.with_command("DEL").run().err == "");
-    }
-    SECTION("by GC of the runtime") {
-        stage.pod.destroy();
-        PluginCall of_network;
-        of_network.config = call.config;
-        CHECK_THAT(of_network.with_command("GC").run().err, said);
-    }
-    SECTION("by `rdmanet gc`") {
-        stage.pod.destroy();
-        CHECK_THAT(run_process({binary(), "gc"}, {}).err, said);
-    }
-    CHECK(shell("ls /run/rdmanet/attachments") == "");
 }
 
 } // namespace rdmanet::test

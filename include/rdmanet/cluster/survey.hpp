@@ -53,7 +53,7 @@ struct SeenReservation {
     std::string ifname;
     std::optional<std::string> container_id; // rdmanet writes it as an annotation, whereabouts before 0.4.2 in `spec`
     bool is_ours = false;                    // rdmanet made it
-    std::string node;                        // of rdmanet's; empty: an earlier version made it
+    std::string node;                        // of rdmanet's
     std::string pod_uid;
     std::string node_uid;
     std::string boot_id;

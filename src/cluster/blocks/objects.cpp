@@ -206,7 +206,7 @@ BlockObject BlockObject::parse(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
     const json::Reader spec = object.at("spec");
     const json::Reader node = spec.at("node");
-    BlockObject block{.space = text_or_empty(spec, spec.find("space") ? "space" : "networkName"),
+    BlockObject block{.space = text_or_empty(spec, "networkName"),
                       .range = prefix_in(spec.at("range")),
                       .range_uid = text_or_empty(spec, "rangeUID"),
                       .block = prefix_in(spec.at("block")),

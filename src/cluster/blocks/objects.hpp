@@ -52,7 +52,7 @@ struct GoneMark {
 struct BlockObject {
     std::string space;
     base::IpPrefix range;
-    std::string range_uid; // empty in those of earlier versions
+    std::string range_uid;
     base::IpPrefix block;
     NodeMark node;
     std::chrono::seconds gone_after = kGoneAfter;

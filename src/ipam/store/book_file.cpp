@@ -41,11 +41,6 @@ bool exists(const std::string& path) {
     return in_files([&]() -> bool { throw base::SystemError(fmt::format("look for {}", quoted(path)), errno); });
 }
 
-/// What rdmanet had in the file's place before it had the file.
-std::string database_of(const std::string& path) {
-    return path + ".sqlite";
-}
-
 bool is_readable(const struct stat& status) {
     return S_ISREG(status.st_mode) && static_cast<std::size_t>(status.st_size) <= kLargest;
 }
@@ -63,7 +58,7 @@ BookFile::BookFile(LeaseFile::Options options, const std::string& name)
     : options_(std::move(options)), path_(fmt::format("{}/{}", options_.state_directory, name)) {}
 
 bool BookFile::is_there() const {
-    return exists(path_) || exists(database_of(path_));
+    return exists(path_);
 }
 
 bool BookFile::has_directory() const {
@@ -113,10 +108,7 @@ DirectoryLock BookFile::lock_directory(const base::Deadline& deadline) const {
 }
 
 void BookFile::write(const LeaseBook& book) const {
-    in_files([&] {
-        if (has_read_known_) remove_database();
-        base::write_file_durably(path_, [&](std::uint64_t inode) { return book.to_text(inode); });
-    });
+    in_files([&] { base::write_file_durably(path_, [&](std::uint64_t inode) { return book.to_text(inode); }); });
 }
 
 /// What a writer that was killed has left (base::write_file_durably()). Whoever has the lock is the only writer.
@@ -128,12 +120,6 @@ void BookFile::tidy(const base::Deadline& deadline) const {
     if (!exists(path_ + ".tmp")) return;
     const DirectoryLock lock = lock_directory(deadline);
     remove_unfinished();
-}
-
-/// What the file will have comes from the journal, so nothing is lost. An earlier version that is installed again would
-/// take the database for the truth.
-void BookFile::remove_database() const {
-    for (const char* of : {"", "-journal", "-wal", "-shm"}) (void)::unlink((database_of(path_) + of).c_str());
 }
 
 /// The damaged file is there until the new one is, so that nobody takes it for a node without leases. What is no

@@ -51,7 +51,6 @@ public:
     [[nodiscard]] std::optional<std::string> repair(const base::Deadline& deadline);
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// Whether there is a file, or one of an earlier version.
     [[nodiscard]] bool is_there() const;
 
 private:
@@ -67,7 +66,6 @@ private:
     [[nodiscard]] std::optional<LeaseBook> find() const;
     [[nodiscard]] LeaseBook of_known_leases() const;
     void write(const LeaseBook& book) const;
-    void remove_database() const;
     void remove_unfinished() const;
 
     LeaseFile::Options options_;

@@ -4,7 +4,7 @@
 //   file    INODE                                            of this file
 //   lease   SPACE ADDRESS LENGTH SLOT NETWORK CONTAINER IFNAME POD_NAMESPACE POD_NAME POD_UID NETNS_PATH NETNS_COOKIE
 //           NETNS_INODE PID_VIEW BOOT_ID SINCE COOLDOWN      by space and address
-//   rest    SPACE ADDRESS UNTIL WHOSE                        by space and address; earlier versions wrote no WHOSE
+//   rest    SPACE ADDRESS UNTIL WHOSE                        by space and address
 //   range   UID NAME SPACE SUBNET BLOCK_SIZE REQUESTABLE GONE_AFTER IS_GONE IS_FENCED HELD_BY KUBECONFIG NODE_NAME
 //           IS_SCARCE                                        HELD_BY: with spaces between, which no name has
 //   block   RANGE_UID SPACE PREFIX STATE UID VERSION NODE_UID BOOT_ID CONFIRMED SINCE HOLDER
@@ -89,7 +89,6 @@ public:
         if (!value) throw NotABook("a field is no number");
         return *value;
     }
-    [[nodiscard]] bool is_at_end() const { return is_at_end_; }
     void expect_end() const {
         if (!is_at_end_) throw NotABook("a line has too many fields");
     }
@@ -103,9 +102,8 @@ RestingAddress read_resting(Fields& fields) {
     std::string space = fields.text();
     const auto address = base::IpAddress::parse(fields.raw());
     if (!address) throw NotABook("what rests is no address");
-    RestingAddress one{.space = std::move(space), .address = *address, .until = fields.number<std::int64_t>()};
-    if (!fields.is_at_end()) one.whose = fields.number<std::uint64_t>();
-    return one;
+    const auto until = fields.number<std::int64_t>();
+    return {.space = std::move(space), .address = *address, .until = until, .whose = fields.number<std::uint64_t>()};
 }
 
 void write(const BlockRange& range, std::string& text) {

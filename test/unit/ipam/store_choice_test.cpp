@@ -59,27 +59,21 @@ TEST_CASE("leases are kept on the node, or in the cluster if the network or its 
         check_refused("{" + kReach + R"("range": "10.0.0.0/16", "nodeName": ")" + name + "\"}", "nodeName", name);
 }
 
-TEST_CASE("stores of earlier versions give no pod an address, and what they have stays") {
+TEST_CASE("another store than the node's gives no pod an address, and what it has stays") {
     const auto check_fault = [](const std::string& network, const std::string& where, const std::string& what) {
         INFO(network);
         const auto fault = config(network).fault;
         REQUIRE(fault);
         CHECK_THAT(fault->what(), Contains(where) && Contains(what) && Contains("AddressRanges"));
     };
-    for (const char* store : {"whereabouts", "blocks", "etcd", "redis"}) {
+    for (const char* store : {"whereabouts", "redis"}) {
         check_fault(concat("{", kReach, R"("range": "10.0.0.0/24", "store": ")", store, "\"}"), "store", store);
         check_fault(concat(R"({"range": "10.0.0.0/24", "store": ")", store, "\"}"), "store", store);
     }
     check_refused(R"({"range": "10.0.0.0/24", "store": 1})", "store", "1");
-    const std::string etcd = R"("range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a:2379"]})";
-    for (const std::string& store : {std::string(), kReach, std::string(R"("store": "node", )")})
-        check_fault("{" + store + etcd + "}", "etcd", "no leases in etcd");
     const FileOfNode file(R"({"kubernetes": {"kubeconfig": "/k"}, "store": "blocks"})");
     check_fault(file.network(), file.path() + ": store", "\"blocks\"");
     CHECK_FALSE(config(file.network(R"("range": "10.0.0.0/24", "store": "node")")).fault);
-    for (const char* key : {R"("blockSize": 16)", R"("requestable": "10.0.0.0/28")"})
-        CHECK_THAT(only_warning(concat("{", kReach, R"("range": "10.0.0.0/24", )", key, "}")),
-                   Names("ignored", "AddressRange"));
 }
 
 TEST_CASE("a kubeconfig of whereabouts is used with a warning: its token ends with whereabouts") {

@@ -147,19 +147,6 @@ TEST_CASE_METHOD(DamageFixture, "a row that makes no sense is damage, whatever t
     CHECK(repair());
 }
 
-TEST_CASE_METHOD(DamageFixture, "the database of an earlier version counts as leases, and goes with the first file") {
-    std::filesystem::remove(store.path());
-    const std::string database = store.path() + ".sqlite";
-    LeaseFile after_update(seeded());
-    CHECK_FALSE(after_update.is_there());
-    for (const char* of : {"", "-journal"}) write(database + of, "SQLite format 3");
-    CHECK(after_update.is_there());
-    CHECK(after_update.release(owner("c1").key, soon()).size() == 2);
-    CHECK(std::filesystem::exists(store.path()));
-    CHECK_FALSE(std::filesystem::exists(database));
-    CHECK_FALSE(std::filesystem::exists(database + "-journal"));
-}
-
 TEST_CASE_METHOD(DamageFixture, "the lock is that of the directory which is there by then") {
     const std::string place = options().state_directory;
     std::optional<DirectoryLock> first(std::in_place, place, soon());

@@ -64,7 +64,6 @@ public:
     /// gap. Returns the path of what was moved; nullopt if the store is absent or sound.
     std::optional<std::string> repair(const base::Deadline& deadline);
 
-    /// Whether there is a file, or one of an earlier version, which the first reserve() or regain() replaces.
     [[nodiscard]] bool is_there() const;
     /// STATE_DIR/leases
     [[nodiscard]] const std::string& path() const;
