@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -263,17 +262,6 @@ std::string AttachmentStore::link_of(const std::string& space, const base::IpAdd
     return fmt::format("{}/addresses/{:016x}-{}", directory_, base::hash64(space), address);
 }
 
-namespace {
-
-/// The record's file name; empty without a link.
-std::string target_of(const std::string& link) {
-    char file[NAME_MAX + 1] = "";
-    const ssize_t size = ::readlink(link.c_str(), file, sizeof file);
-    return size <= 0 || size > NAME_MAX ? "" : std::string(file, static_cast<std::size_t>(size));
-}
-
-} // namespace
-
 bool AttachmentStore::note_address(const std::string& space, const base::IpAddress& address,
                                    const AttachmentKey& key) const {
     constexpr int kMostTries = 3; // others make the directory, or forget the address
@@ -283,7 +271,7 @@ bool AttachmentStore::note_address(const std::string& space, const base::IpAddre
         if (::symlink(file.c_str(), link.c_str()) == 0) return true;
         if (errno == ENOENT)
             (void)::mkdir(fmt::format("{}/addresses", directory_).c_str(), S_IRWXU);
-        else if (const std::string holder = target_of(link); !holder.empty())
+        else if (const std::string holder = base::link_target_of(link); !holder.empty())
             return holder == file;
     }
     return true;
@@ -292,7 +280,7 @@ bool AttachmentStore::note_address(const std::string& space, const base::IpAddre
 void AttachmentStore::forget_address(const std::string& space, const base::IpAddress& address,
                                      const AttachmentKey& key) const {
     const std::string link = link_of(space, address);
-    if (target_of(link) == key.file_name()) (void)::unlink(link.c_str()); // what stays is stale
+    if (base::link_target_of(link) == key.file_name()) (void)::unlink(link.c_str()); // what stays is stale
 }
 
 void AttachmentStore::forget_note(const std::string& space, const base::IpAddress& address) const {
@@ -301,7 +289,7 @@ void AttachmentStore::forget_note(const std::string& space, const base::IpAddres
 
 std::optional<AttachmentRecord> AttachmentStore::find_with_address(const std::string& space,
                                                                    const base::IpAddress& address) const {
-    const std::string file = target_of(link_of(space, address));
+    const std::string file = base::link_target_of(link_of(space, address));
     if (file.empty()) return std::nullopt;
     auto outcome = load_from(Directory(attachments_in(directory_)), file);
     auto* const record = std::get_if<AttachmentRecord>(&outcome);

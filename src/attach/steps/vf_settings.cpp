@@ -139,12 +139,10 @@ public:
     }
 
     void describe(const Call& /*call*/, Description& description) const override {
-        std::string changes;
-        for (const kernel::VfSettings& each : kernel::each_of(vf_.changes)) {
+        const auto changes = base::join(kernel::each_of(vf_.changes), ", ", [&](const kernel::VfSettings& each) {
             const std::string before = kernel::to_string(kernel::restrict_to(vf_.before, each));
-            changes += fmt::format("{}{} -> {}", changes.empty() ? "" : ", ",
-                                   before.empty() ? "(not reported)" : before, each);
-        }
+            return fmt::format("{} -> {}", before.empty() ? "(not reported)" : before, each);
+        });
         description.add.push_back(changes.empty() ? fmt::format("leave the settings of {} as they are", vf_.id)
                                                   : fmt::format("set {}: {}", vf_.id, changes));
     }
