@@ -1,7 +1,6 @@
 # finish_static(TARGET): what happens to the static executable behind the linker.
 #
-# - late_relocations moves the relocations of sections ".late.*" (late.cmake) into a table that base::start_late_parts() reads.
-# - cache_sizes answers what the C library would ask the processor at each start. It needs the symbols.
+# - late_relocations ends the relocations before main() where those of the late parts begin (late.ld).
 # - strip removes the symbols.
 function(finish_static target)
   if(NOT RDMANET_STATIC)
@@ -11,13 +10,9 @@ function(finish_static target)
     message(FATAL_ERROR "no program \"strip\" was found: install binutils, or set CMAKE_STRIP")
   endif()
   if(NOT CMAKE_CROSSCOMPILING)
-    foreach(step late_relocations cache_sizes)
-      if(NOT TARGET ${step})
-        add_executable(${step} ${CMAKE_SOURCE_DIR}/cmake/${step}.cpp)
-      endif()
-      add_dependencies(${target} ${step})
-      add_custom_command(TARGET ${target} POST_BUILD COMMAND ${step} $<TARGET_FILE:${target}> VERBATIM)
-    endforeach()
+    add_executable(late_relocations ${CMAKE_SOURCE_DIR}/cmake/late_relocations.cpp)
+    add_dependencies(${target} late_relocations)
+    add_custom_command(TARGET ${target} POST_BUILD COMMAND late_relocations $<TARGET_FILE:${target}> VERBATIM)
   endif()
   add_custom_command(TARGET ${target} POST_BUILD COMMAND ${CMAKE_STRIP} $<TARGET_FILE:${target}> VERBATIM)
 endfunction()

@@ -1,78 +1,66 @@
-// late_relocations FILE: a step of the build behind the linker. It takes the relative relocations of the sections
-// ".late.*" out of the table that a static-PIE executable applies before main(), and puts them into the section
-// "late_relocations", from which base::start_late_parts() applies them when they are needed.
+// late_relocations FILE: a step of the build behind the linker. The relocations of section ".late" are the last ones
+// in the table of those that a static-PIE executable applies before main(). This makes the table end before them;
+// base::start_late_parts() applies them when they are needed.
 //
-// Both are in the form DT_RELR (generic ABI, "Relative Relocation Table"): an even word is the address of a place to
-// be relocated; an odd word says by its other 63 bits which of the 63 words behind the last place are places as well.
-#include "executable.hpp"
+// The table is in the form DT_RELR (generic ABI, "Relative Relocation Table"): an even word is the address of a place
+// to be relocated; an odd word says by its other 63 bits which of the 63 words behind the last place are places, too.
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
 
 namespace {
 
-constexpr std::uint64_t kPlaces = 63; // of an odd word
-
-std::vector<std::uint64_t> decode(const std::vector<std::uint64_t>& words) {
-    std::vector<std::uint64_t> places;
-    std::uint64_t next = 0;
-    for (const std::uint64_t word : words) {
-        if (word % 2 == 0) {
-            places.push_back(word);
-            next = word + kWord;
-            continue;
-        }
-        for (std::uint64_t bit = 0; bit < kPlaces; ++bit)
-            if (word >> (bit + 1) & 1U) places.push_back(next + bit * kWord);
-        next += kPlaces * kWord;
-    }
-    return places;
+[[noreturn]] void fail(const char* what) {
+    std::fprintf(stderr, "late_relocations: %s\n", what);
+    std::exit(1);
 }
 
-/// `places` ascend.
-std::vector<std::uint64_t> encode(const std::vector<std::uint64_t>& places) {
-    std::vector<std::uint64_t> words;
-    for (std::size_t at = 0; at < places.size();) {
-        words.push_back(places[at]);
-        std::uint64_t next = places[at++] + kWord;
-        for (;; next += kPlaces * kWord) {
-            std::uint64_t word = 1;
-            for (; at < places.size() && places[at] - next < kPlaces * kWord; ++at)
-                word |= std::uint64_t{2} << (places[at] - next) / kWord;
-            if (word == 1) break;
-            words.push_back(word);
-        }
-    }
-    return words;
+char* map_file(const char* path) {
+    const int file = ::open(path, O_RDWR);
+    const off_t size = ::lseek(file, 0, SEEK_END);
+    void* const memory = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory == MAP_FAILED) fail("the executable cannot be changed");
+    return static_cast<char*>(memory);
+}
+
+template <class Part>
+std::span<Part> parts_at(char* content, std::uint64_t at, std::uint64_t size) {
+    return {reinterpret_cast<Part*>(content + at), size / sizeof(Part)};
+}
+
+Elf64_Shdr find_section(char* content, std::string_view name) {
+    const Elf64_Ehdr header = parts_at<Elf64_Ehdr>(content, 0, sizeof header).front();
+    const auto sections = parts_at<Elf64_Shdr>(content, header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr));
+    for (const Elf64_Shdr& section : sections)
+        if (name == content + sections[header.e_shstrndx].sh_offset + section.sh_name) return section;
+    fail("the executable has no packed relocations, or no late parts");
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
     if (argc != 2) fail("expected one file");
-    Executable executable(argv[1]);
-    const Elf64_Shdr* table = executable.find(".relr.dyn");
-    const Elf64_Shdr* late_table = executable.find("late_relocations");
-    if (table == nullptr || late_table == nullptr) return 0; // linked without packed relocations, or without late parts
-    if (executable.words_of(*late_table).front() != 0) fail("the executable has been through this step before");
-
-    const auto is_late = [&](std::uint64_t place) {
-        return std::any_of(executable.sections().begin(), executable.sections().end(), [&](const Elf64_Shdr& section) {
-            return executable.name_of(section).rfind(".late.", 0) == 0 && place >= section.sh_addr &&
-                   place < section.sh_addr + section.sh_size;
-        });
+    char* const content = map_file(argv[1]);
+    const Elf64_Shdr table = find_section(content, ".relr.dyn");
+    const Elf64_Shdr late = find_section(content, ".late");
+    const Elf64_Shdr dynamic = find_section(content, ".dynamic");
+    const auto words = parts_at<std::uint64_t>(content, table.sh_offset, table.sh_size);
+    const auto is_behind = [](std::uint64_t address) {
+        return [address](std::uint64_t word) { return word % 2 == 0 && word >= address; };
     };
-    std::vector<std::uint64_t> places = decode(executable.words_of(*table));
-    const auto late =
-        std::stable_partition(places.begin(), places.end(), [&](std::uint64_t place) { return !is_late(place); });
-    const std::vector<std::uint64_t> early_words = encode({places.begin(), late});
-    std::vector<std::uint64_t> late_words = encode({late, places.end()});
-    late_words.push_back(0); // ends it
-    executable.replace(*table, early_words);
-    executable.replace(*late_table, late_words);
-    executable.set_dynamic(36 /* DT_RELR */, table->sh_addr);
-    executable.set_dynamic(35 /* DT_RELRSZ */, early_words.size() * kWord);
-    write_file(argv[1], executable.content());
+    const auto first = std::find_if(words.begin(), words.end(), is_behind(late.sh_addr));
+    if (std::any_of(first, words.end(), is_behind(late.sh_addr + late.sh_size)))
+        fail("relocated data lies behind the late parts");
+    for (Elf64_Dyn& entry : parts_at<Elf64_Dyn>(content, dynamic.sh_offset, dynamic.sh_size))
+        if (entry.d_tag == DT_RELRSZ)
+            entry.d_un.d_val = static_cast<std::uint64_t>(first - words.begin()) * sizeof(std::uint64_t);
     return 0;
 }

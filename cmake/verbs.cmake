@@ -6,7 +6,7 @@ if(NOT RDMANET_STATIC)
 endif()
 
 set(providers bnxt_re cxgb4 efa erdma hfi1verbs hns ipathverbs irdma mana mlx4 mlx5 mthca ocrdma qedr rxe siw vmw_pvrdma)
-set(all_verbs ${CMAKE_BINARY_DIR}/libverbs_all.a)
+set(all_verbs ${late_folder}/libverbs.a)
 set(script "CREATE ${all_verbs}\n")
 foreach(provider ${providers})
   # Providers that have functions for programs are libraries with a plain name.
@@ -21,6 +21,10 @@ add_custom_command(OUTPUT ${all_verbs}
 
 find_library(RDMANET_LIBNL_ROUTE nl-route-3 REQUIRED NO_CACHE) # of libnl: routes and neighbours, for providers
 late_library(nl_route ${RDMANET_LIBNL_ROUTE} PkgConfig::LIBNL PkgConfig::LIBNL)
-late_library(verbs ${all_verbs} PkgConfig::LIBIBVERBS nl_route)
+add_custom_target(make_verbs DEPENDS ${all_verbs})
+add_library(verbs INTERFACE)
+add_dependencies(verbs make_verbs)
+target_include_directories(verbs SYSTEM INTERFACE $<TARGET_PROPERTY:PkgConfig::LIBIBVERBS,INTERFACE_INCLUDE_DIRECTORIES>)
+target_link_libraries(verbs INTERFACE ${all_verbs} nl_route)
 list(JOIN providers "," providers)
 target_compile_definitions(verbs INTERFACE RDMA_STATIC_PROVIDERS=${providers})

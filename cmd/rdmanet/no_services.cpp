@@ -5,8 +5,6 @@
 // - dlopen(): OpenSSL's providers.
 // - getaddrinfo(), gethostbyname(): libnl's nl_addr_info(), and OpenSSL's own sockets. Module `http` has a resolver.
 // - getprotobyname(), getprotobynumber(): libnl's nl_str2ip_proto() and nl_ip_proto2str().
-// - _dl_get_origin(): the C library's start (_dl_non_dynamic_init()). It reads the link /proc/self/exe, to find shared
-//   libraries beside the executable. -1 says that it cannot be read. The linker takes this one without --wrap.
 #include <netdb.h>
 
 extern "C" {
@@ -29,9 +27,5 @@ protoent* __wrap_getprotobyname(const char* /*name*/) {
 
 protoent* __wrap_getprotobynumber(int /*number*/) {
     return nullptr;
-}
-
-const char* _dl_get_origin() {
-    return reinterpret_cast<const char*>(-1);
 }
 }

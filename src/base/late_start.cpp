@@ -1,32 +1,43 @@
 #include <rdmanet/base/late_start.hpp>
 
+#include <elf.h>
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdint>
 
-// Where the linker found a section of that name, it defines these.
+// Of the linker (cmake/late.ld), in the static executable.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 using Constructor = void (*)();
-[[gnu::weak]] extern const Constructor __start_late_constructors[];
-[[gnu::weak]] extern const Constructor __stop_late_constructors[];
+[[gnu::weak, gnu::visibility("hidden")]] extern char late_begin[];
+[[gnu::weak, gnu::visibility("hidden")]] extern char late_writable[];
+[[gnu::weak, gnu::visibility("hidden")]] extern const Constructor late_constructors[];
+[[gnu::weak, gnu::visibility("hidden")]] extern const Constructor late_constructors_end[];
+[[gnu::weak, gnu::visibility("hidden")]] extern const std::uint64_t late_relocations[];
+[[gnu::weak, gnu::visibility("hidden")]] extern const std::uint64_t late_relocations_end[];
 /// The executable's own first byte, whose address is by what the kernel has moved it.
 [[gnu::weak, gnu::visibility("hidden")]] extern const char __ehdr_start[];
+[[gnu::weak, gnu::visibility("hidden")]] extern const Elf64_Dyn _DYNAMIC[];
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
 namespace rdmanet::base {
 namespace {
 
-/// Written by a step of the build (cmake/late_relocations.cpp) behind the linker, so the compiler must not assume
-/// zeros.
-[[gnu::used, gnu::section("late_relocations")]] const volatile std::uint64_t kLateRelocations[1024] = {};
+/// Where the C library has ended (cmake/late_relocations.cpp).
+const std::uint64_t* first_relocation() {
+    const Elf64_Dyn* entry = _DYNAMIC;
+    while (entry->d_tag != DT_RELRSZ) ++entry;
+    return late_relocations + entry->d_un.d_val / sizeof(std::uint64_t);
+}
 
 /// As the C library does it before main() (glibc, elf/dynamic-link.h, elf_dynamic_do_relr).
 void relocate() {
     const auto moved_by = reinterpret_cast<std::uintptr_t>(__ehdr_start);
     const auto add = [&](std::uintptr_t* place) { *place += moved_by; };
     std::uintptr_t* next = nullptr;
-    for (const volatile std::uint64_t* word = kLateRelocations; *word != 0; ++word) {
+    for (const std::uint64_t* word = first_relocation(); word != late_relocations_end; ++word) {
         if (*word % 2 == 0) {
             next = reinterpret_cast<std::uintptr_t*>(moved_by + *word); // NOLINT(performance-no-int-to-ptr)
             add(next++);
@@ -43,10 +54,11 @@ void relocate() {
 
 void start_late_parts() {
     static bool is_started = false;
-    if (is_started) return;
+    if (is_started || late_begin == nullptr) return;
     is_started = true;
     relocate();
-    std::for_each(__start_late_constructors, __stop_late_constructors, [](Constructor each) { each(); });
+    (void)::mprotect(late_begin, static_cast<std::size_t>(late_writable - late_begin), PROT_READ);
+    std::for_each(late_constructors, late_constructors_end, [](Constructor each) { each(); });
 }
 
 } // namespace rdmanet::base

@@ -4,7 +4,6 @@
 #   test/bench/run.sh [ROUNDS]           on this machine's kernel, as root, in its own namespaces; default 300 rounds
 #   test/bench/run.sh --guest [ROUNDS]   in the guest of netns-harness, which also has VFs; an emulated machine is slow,
 #                                        but its ratios are valid
-#   test/bench/run.sh --order-text       measures nothing, but writes cmake/first_text.ld for the next build
 #
 # A missed goal is not a failure, because this is a measurement.
 # Environment: RDMANET_BINARY, RDMANET_BENCH_BUILD (default build/release).
@@ -36,11 +35,6 @@ processes() {
 	apart "$build/test/bench/spawn_bench" "$build/test/bench/empty" "$build/test/bench/minimal_add" "$@"
 }
 
-order_text() {
-	apart "$build/test/bench/text_order" >cmake/first_text.ld.new
-	mv cmake/first_text.ld.new cmake/first_text.ld
-}
-
 # Three rounds only show that it runs. An emulated machine has no time for 1,500 pods.
 many() {
 	local few=()
@@ -69,7 +63,7 @@ size() {
 	local bytes mib kind=MISSED
 	bytes=$(stat -c %s "$RDMANET_BINARY")
 	mib=$(awk -v bytes="$bytes" 'BEGIN { printf "%.2f", bytes / 1048576 }')
-	row "size of the program" "$mib MiB" "" "" 11.44 "$(verdict "$mib" 11.44)" # 12 MB
+	row "size of the program" "$mib MiB" "" "" 9.54 "$(verdict "$mib" 9.54)" # 10 MB
 	# A position independent file (DYN) without an interpreter is static-PIE.
 	if readelf -h "$RDMANET_BINARY" | grep -q 'DYN' && ! readelf -l "$RDMANET_BINARY" | grep -q INTERP; then kind=met; fi
 	row "static-PIE" "" "" "" "" "$kind"
@@ -94,10 +88,6 @@ measure() {
 	size
 }
 
-if [[ ${1:-} == --order-text ]]; then
-	order_text
-	exit
-fi
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
 measure "$@" | tee "$lines"

@@ -1,8 +1,12 @@
 // A person calls the binary by hand, and makes a mistake.
+#include "background_program.hpp"
 #include "shell_call.hpp"
 
 #include "support/concat.hpp"
+#include "support/directory.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
+#include "support/plugin_call.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -73,6 +77,19 @@ TEST_CASE("only a terminal gets colours, and none with NO_COLOR", "[protocol]") 
     CHECK_THAT(said(on_terminal), Contains("\033[1;3"));
     CHECK_THAT(said("NO_COLOR=1 " + on_terminal), !Contains("\033[1;3") && Contains(" checks: "));
     CHECK_THAT(said("\"$0\" doctor"), !Contains("\033") && Contains(" checks: "));
+}
+
+// It waits for the reader of its help, behind the writable data of the static executable.
+TEST_CASE("tables of TLS and other libraries are read-only once they are relocated", "[protocol][static]") {
+    const Directory files;
+    const std::string at = files.path();
+    const BackgroundProgram program(concat("bash -c 'unset CNI_COMMAND; mkfifo ", at, "/help; exec 3<>", at,
+                                           "/help; head -c 65536 /dev/zero >&3; echo $$ >", at, "/pid; exec ", binary(),
+                                           " --help >&3'"));
+    wait_until(concat("test -s ", at, "/pid && awk '$6 != \"", binary(),
+                      "\" { next } $2 ~ /w/ { data = 1 } data && $2 == \"r--p\" { found = 1 } ",
+                      "END { exit !found }' /proc/$(cat ", at, "/pid)/maps"));
+    program.end();
 }
 
 // The address sanitizer finds its stack in /proc/self/maps and otherwise reports errors that are none.
