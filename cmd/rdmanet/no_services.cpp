@@ -3,7 +3,8 @@
 // --wrap=NAME it takes __wrap_NAME in their place (ld(1)).
 //
 // - dlopen(): OpenSSL's providers.
-// - getaddrinfo(), gethostbyname(): libnl's nl_addr_info(), and OpenSSL's own sockets. Module `http` has a resolver.
+// - getaddrinfo(), gethostbyname(), getnameinfo(): libnl's nl_addr_info(), and OpenSSL's own sockets. Module `http` has a
+//   resolver.
 // - getprotobyname(), getprotobynumber(): libnl's nl_str2ip_proto() and nl_ip_proto2str().
 #include <netdb.h>
 
@@ -14,6 +15,13 @@ void* __wrap_dlopen(const char* /*file*/, int /*mode*/) {
 }
 
 int __wrap_getaddrinfo(const char* /*node*/, const char* /*service*/, const addrinfo* /*hints*/, addrinfo** /*found*/) {
+    return EAI_FAIL;
+}
+
+void __wrap_freeaddrinfo(addrinfo* /*found*/) {}
+
+int __wrap_getnameinfo(const sockaddr* /*address*/, socklen_t /*size*/, char* /*host*/, socklen_t /*most*/,
+                       char* /*service*/, socklen_t /*most_of_service*/, int /*flags*/) {
     return EAI_FAIL;
 }
 
