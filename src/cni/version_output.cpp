@@ -7,8 +7,8 @@
 namespace rdmanet::cni {
 
 std::string version_output() {
-    return fmt::format("{{\"cniVersion\":\"{}\",\"supportedVersions\":[\"{}\"]}}\n", kNewestVersion,
-                       base::join(kVersionTexts, "\",\""));
+    return "{\"cniVersion\":\"" + std::string(kNewestVersion) + "\",\"supportedVersions\":[\"" +
+           base::join(kVersionTexts, "\",\"") + "\"]}\n";
 }
 
 std::string about_text(std::string_view plugin, std::string_view version) {
