@@ -12,8 +12,10 @@
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -25,12 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Cost {
-    double microseconds = 0;
-    long peak_kib = 0;
-};
-
-Cost run_once(const Program& program) {
+/// In microseconds.
+double run_once(const Program& program) {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, program.input.c_str(), O_RDONLY, 0);
@@ -39,15 +37,14 @@ Cost run_once(const Program& program) {
     const auto env = pointers_to(program.environment);
     pid_t child = 0;
     int status = 0;
-    rusage usage{};
     const auto began = std::chrono::steady_clock::now();
     const int failed = ::posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), env.data());
     if (failed != 0) throw base::SystemError(concat("spawn ", program.arguments[0]), failed);
-    ::wait4(child, &status, 0, &usage);
+    ::waitpid(child, &status, 0);
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - began;
     ::posix_spawn_file_actions_destroy(&actions);
     if (status != 0) throw base::Error(concat(program.arguments[0], " failed, wait status ", status));
-    return {took.count(), usage.ru_maxrss};
+    return took.count();
 }
 
 std::vector<std::string> cni_environment(const std::string& command, const std::string& netns) {
@@ -109,11 +106,8 @@ void measure(std::vector<Series*> all, unsigned rounds) {
     for (unsigned round = 0; round < rounds; ++round) {
         std::shuffle(all.begin(), all.end(), random);
         for (Series* series : all)
-            for (std::size_t i = 0; i < series->programs.size(); ++i) {
-                const Cost cost = run_once(series->programs[i]);
-                series->times[i].push_back(cost.microseconds);
-                series->peak_kib = std::max(series->peak_kib, cost.peak_kib);
-            }
+            for (std::size_t i = 0; i < series->programs.size(); ++i)
+                series->times[i].push_back(run_once(series->programs[i]));
     }
 }
 
@@ -151,6 +145,24 @@ std::string macvlan_config(const std::string& parent, const std::string& more) {
 
 double time_of(const Series& series, std::size_t which) {
     return median(series.times.at(which));
+}
+
+double peak_mib_of(const Program& program) {
+    const auto argv = pointers_to(program.arguments);
+    const auto env = pointers_to(program.environment);
+    const pid_t child = ::fork();
+    if (child < 0) throw base::SystemError("fork", errno);
+    if (child == 0) {
+        (void)::dup2(::open(program.input.c_str(), O_RDONLY), STDIN_FILENO);
+        (void)::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+        ::execve(argv[0], argv.data(), env.data());
+        ::_exit(127);
+    }
+    int status = 0;
+    rusage usage{};
+    ::wait4(child, &status, 0, &usage);
+    if (status != 0) throw base::Error(concat(program.arguments[0], " failed, wait status ", status));
+    return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
 void print_heading() {

@@ -22,7 +22,6 @@ struct Program {
 struct Series {
     std::vector<Program> programs;
     std::vector<std::vector<double>> times{}; // microseconds, for each program
-    long peak_kib = 0;
 };
 
 /// Files of a measurement, which are deleted at the end of the scope.
@@ -57,6 +56,8 @@ void pin_to_one_processor();
 
 /// The median time of a series' program, in microseconds.
 [[nodiscard]] double time_of(const Series& series, std::size_t which = 0);
+/// Runs the program. Not by posix_spawn(), whose child has the memory of this process until execve(2), and so its peak.
+[[nodiscard]] double peak_mib_of(const Program& program);
 
 void print_heading();
 void print_ratio(const char* what, double ours, double theirs, double goal);

@@ -10,6 +10,7 @@
 
 #include <rdmanet/base/error.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -58,8 +59,8 @@ int run(const std::string& empty, const std::string& minimal, unsigned rounds) {
     } else {
         std::printf("%s/macvlan is missing (Debian package containernetworking-plugins)\n", kCniPath);
     }
-    constexpr double kGoalMiB = 6;
-    const double peak_mib = static_cast<double>(ours.peak_kib) / 1024;
+    constexpr double kGoalMiB = 3.5;
+    const double peak_mib = std::max(peak_mib_of(ours.programs[0]), peak_mib_of(ours.programs[1]));
     std::printf("%-44s %8.2f MiB %12s %8s %8.2f  %s\n", "peak memory of ADD and DEL", peak_mib, "", "", kGoalMiB,
                 peak_mib <= kGoalMiB ? "met" : "MISSED");
     return 0;
