@@ -3,7 +3,7 @@
 # changes the unit. Everything that the compiler sees is counted, also what it would inline.
 #
 #   test/moves.sh           a table: ADD and DEL of a macvlan child, and of a VF with exclusive RDMA and a VLAN
-#   test/moves.sh NUMBER    below each call also so many units, those with the most moves
+#   test/moves.sh NUMBER    below each call also so many units, and pairs of units, with the most moves
 #
 # Run it as root. It builds into build/moves, and VFs need the guest of netns-harness.
 set -euo pipefail
@@ -48,6 +48,7 @@ vf() {
 	local card
 	card=$(basename "$(dirname "$(find /sys/bus/pci/devices/*/ -name sriov_numvfs | head -n 1)")")
 	rdma system set netns exclusive
+	ip link set "$(ls "/sys/bus/pci/devices/$card/net")" up # otherwise ADD waits for its ports
 	echo 2 >"/sys/bus/pci/devices/$card/sriov_numvfs"
 	both vf '{"cniVersion":"1.1.0","name":"moves","type":"rdmanet","rdma":true,"vlan":100,"deviceID":"'"$(
 		basename "$(readlink "/sys/bus/pci/devices/$card/virtfn0")")"'",'"$ipam}"

@@ -42,5 +42,7 @@ for name, addresses in calls.items():
     own = {unit for unit in ran if unit.startswith("attach/")}
     within = [move for move in moves if own.issuperset(move)]
     print(f"| {name} | {len(set(ran))} | {len(moves)} | {len(own)} units, {len(within)} moves |")
-    for unit, count in collections.Counter(unit for move in moves for unit in move).most_common(int(most)):
-        print(f"    {count:6} {unit}")
+    units_and_pairs = [unit for move in moves for unit in move], [" - ".join(sorted(move)) for move in moves]
+    for names in units_and_pairs:
+        for unit, count in collections.Counter(names).most_common(int(most)):
+            print(f"    {count:6} {unit}")
