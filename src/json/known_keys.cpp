@@ -22,8 +22,8 @@ constexpr std::size_t kLongestShown = 64;
 constexpr std::size_t kLongestName = 31; // longest known key that a misspelt key is compared with letter by letter
 
 bool is_meant_by(const KnownKey& known, std::string_view key) {
-    if (!known.name.ends_with('/')) return base::equals_ignoring_case(known.name, key);
-    return key.size() > known.name.size() && base::equals_ignoring_case(known.name, key.substr(0, known.name.size()));
+    if (known.name.ends_with('/') ? key.size() <= known.name.size() : key.size() != known.name.size()) return false;
+    return base::equals_ignoring_case(known.name, key.substr(0, known.name.size()));
 }
 
 const KnownKey* find_key(KeyLists lists, std::string_view key) {
@@ -94,7 +94,7 @@ std::string winner_of(const Reader& object, const KnownKey& known) {
 
 /// Why a known key has no effect, beginning with "ignored"; empty if it has one.
 std::string idleness(const Reader& object, const std::string& key, const Reader& value, const KnownKey& known) {
-    if (!known.name.ends_with('/'))
+    if (!known.name.ends_with('/') && key != known.name)
         if (const std::string winner = winner_of(object, known); winner != key)
             return fmt::format("ignored, because \"{}\" is the same key: remove one of them", winner);
     return std::string(asks_for_something(value) ? known.caveat : std::string_view());

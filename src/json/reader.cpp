@@ -96,7 +96,7 @@ std::optional<Reader> Reader::find_or_null(std::string_view key) const {
         found = &*exact;
     } else {
         for (const auto& [name, value] : node.items())
-            if (base::equals_ignoring_case(name, key)) found = &value;
+            if (name.size() == key.size() && base::equals_ignoring_case(name, key)) found = &value;
     }
     if (found == nullptr) return std::nullopt;
     return Reader(found, member_path(path_, key));
