@@ -1,7 +1,7 @@
 #include <rdmanet/base/guid.hpp>
 
-#include <rdmanet/base/hex_pairs.hpp>
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/base/text.hpp>
 
 namespace rdmanet::base {
 namespace {

@@ -1,6 +1,6 @@
 #include <rdmanet/base/mac_address.hpp>
 
-#include <rdmanet/base/hex_pairs.hpp>
+#include <rdmanet/base/text.hpp>
 
 namespace rdmanet::base {
 

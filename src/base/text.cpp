@@ -121,6 +121,17 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
     return a.size() == b.size() && to_lower(a) == to_lower(b);
 }
 
+std::string hex_pairs(std::span<const unsigned char> bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        if (!text.empty()) text.push_back(':');
+        text.push_back(kDigits[byte >> 4U]);
+        text.push_back(kDigits[byte & 15U]);
+    }
+    return text;
+}
+
 bool is_name_of_object(std::string_view name) {
     const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
     char before = '.';

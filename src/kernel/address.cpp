@@ -1,7 +1,5 @@
 #include <rdmanet/kernel/address.hpp>
 
-#include "ip_attributes.hpp"
-#include "list.hpp"
 #include "message.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -37,8 +35,8 @@ Message address_message(int type, int flags, unsigned ifindex, const IpPrefix& p
     header.ifa_prefixlen = static_cast<std::uint8_t>(prefix.length());
     header.ifa_index = ifindex;
     Message request(type, flags | NLM_F_ACK, header);
-    put_ip(request, IFA_LOCAL, prefix.address());
-    put_ip(request, IFA_ADDRESS, prefix.address());
+    request.put_ip(IFA_LOCAL, prefix.address());
+    request.put_ip(IFA_ADDRESS, prefix.address());
     return request;
 }
 
@@ -49,16 +47,16 @@ std::vector<Address> list_addresses(Socket& socket, unsigned ifindex) {
     ifaddrmsg header{};
     header.ifa_index = ifindex;
     Message request(RTM_GETADDR, 0, header);
-    return list<Address>(socket, request, fmt::format("list addresses of interface number {}", ifindex),
-                         [&](const nlmsghdr& message, std::vector<Address>& found) {
-                             if (const auto address = parse_address(message, ifindex)) found.push_back(*address);
-                         });
+    return socket.list<Address>(request, fmt::format("list addresses of interface number {}", ifindex),
+                                [&](const nlmsghdr& message, std::vector<Address>& found) {
+                                    if (const auto address = parse_address(message, ifindex)) found.push_back(*address);
+                                });
 }
 
 void add_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix, Dad dad) {
     Message request = address_message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, prefix);
     if (dad != Dad::full) request.put_u32(IFA_FLAGS, dad == Dad::none ? IFA_F_NODAD : IFA_F_OPTIMISTIC);
-    if (prefix.family() == Family::v4 && prefix.length() <= 30) put_ip(request, IFA_BROADCAST, prefix.last());
+    if (prefix.family() == Family::v4 && prefix.length() <= 30) request.put_ip(IFA_BROADCAST, prefix.last());
     const Answer answer = socket.ask(request);
     if (answer.errno_value != 0 && answer.errno_value != EEXIST)
         throw NetlinkError(fmt::format("add address {} to interface number {}", prefix, ifindex), answer.errno_value,

@@ -1,11 +1,9 @@
 #include <rdmanet/kernel/link.hpp>
 
-#include "link_parse.hpp"
-#include "list.hpp"
 #include "message.hpp"
+#include "parse.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/hex_pairs.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <linux/if.h>
@@ -23,11 +21,105 @@ namespace {
 
 using base::quoted;
 
+// Attributes since Linux 6.3, which the headers of a build may not have (IFLA_..., linux/if_link.h).
+constexpr int kGsoIpv4MaxSize = 63;
+constexpr int kGroIpv4MaxSize = 64;
+
+Macvlan parse_macvlan(const Attributes& data) {
+    Macvlan macvlan;
+    macvlan.mode = static_cast<MacvlanMode>(data.find_u32(IFLA_MACVLAN_MODE).value_or(0));
+    macvlan.broadcast_queue_length = data.find_u32(IFLA_MACVLAN_BC_QUEUE_LEN);
+    return macvlan;
+}
+
+Ipvlan parse_ipvlan(const Attributes& data) {
+    Ipvlan ipvlan;
+    ipvlan.mode = static_cast<IpvlanMode>(data.find_u16(IFLA_IPVLAN_MODE).value_or(0));
+    ipvlan.flag = static_cast<IpvlanFlag>(data.find_u16(IFLA_IPVLAN_FLAGS).value_or(0));
+    return ipvlan;
+}
+
+Ipoib parse_ipoib(const Attributes& data) {
+    Ipoib ipoib;
+    ipoib.pkey = data.find_u16(IFLA_IPOIB_PKEY);
+    if (const auto mode = data.find_u16(IFLA_IPOIB_MODE)) ipoib.mode = static_cast<IpoibMode>(*mode);
+    return ipoib;
+}
+
+void parse_kind(const Attributes& info, Link& link) {
+    Bytes data;
+    info.read({{IFLA_INFO_KIND, &link.kind}, {IFLA_INFO_DATA, &data}});
+    if (link.kind == "macvlan") link.macvlan = parse_macvlan(Attributes(data));
+    if (link.kind == "ipvlan") link.ipvlan = parse_ipvlan(Attributes(data));
+    if (link.kind == "ipoib") link.ipoib = parse_ipoib(Attributes(data));
+}
+
+void parse_xdp(const Attributes& xdp, Link& link) {
+    const auto add = [&](int attribute, std::uint32_t mode) {
+        if (const auto id = xdp.find_u32(attribute)) link.xdp.push_back({.id = *id, .mode = mode});
+    };
+    add(IFLA_XDP_SKB_PROG_ID, XDP_FLAGS_SKB_MODE);
+    add(IFLA_XDP_DRV_PROG_ID, XDP_FLAGS_DRV_MODE);
+    add(IFLA_XDP_HW_PROG_ID, XDP_FLAGS_HW_MODE);
+}
+
 Message get_link_message(unsigned ifindex = 0) {
     ifinfomsg header{};
     header.ifi_index = static_cast<int>(ifindex);
     Message request(RTM_GETLINK, 0, header);
     request.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    return request;
+}
+
+std::string_view kind_name(const Macvlan&) {
+    return "macvlan";
+}
+std::string_view kind_name(const Ipvlan&) {
+    return "ipvlan";
+}
+std::string_view kind_name(const Ipoib&) {
+    return "ipoib";
+}
+
+void put_data(Message& request, const Macvlan& macvlan) {
+    request.put_u32(IFLA_MACVLAN_MODE, static_cast<std::uint32_t>(macvlan.mode));
+    if (macvlan.broadcast_queue_length) request.put_u32(IFLA_MACVLAN_BC_QUEUE_LEN, *macvlan.broadcast_queue_length);
+}
+
+void put_data(Message& request, const Ipvlan& ipvlan) {
+    request.put_u16(IFLA_IPVLAN_MODE, static_cast<std::uint16_t>(ipvlan.mode));
+    request.put_u16(IFLA_IPVLAN_FLAGS, static_cast<std::uint16_t>(ipvlan.flag));
+}
+
+/// Multicast groups of programs in the pod need "umcast" (Documentation/infiniband/ipoib.rst).
+void put_data(Message& request, const Ipoib& ipoib) {
+    if (ipoib.pkey) request.put_u16(IFLA_IPOIB_PKEY, *ipoib.pkey);
+    if (ipoib.mode) request.put_u16(IFLA_IPOIB_MODE, static_cast<std::uint16_t>(*ipoib.mode));
+    request.put_u16(IFLA_IPOIB_UMCAST, 1);
+}
+
+void put_kind(Message& request, const std::variant<Macvlan, Ipvlan, Ipoib>& kind) {
+    std::visit(
+        [&](const auto& chosen) {
+            request.nest(IFLA_LINKINFO, [&] {
+                request.put_text(IFLA_INFO_KIND, kind_name(chosen));
+                request.nest(IFLA_INFO_DATA, [&] { put_data(request, chosen); });
+            });
+        },
+        kind);
+}
+
+/// The whole message except the namespace.
+Message new_link_message(const ChildSpec& child) {
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(child.ifindex);
+    if (child.up) header.ifi_change = header.ifi_flags = IFF_UP;
+    Message request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, header);
+    request.put_text(IFLA_IFNAME, child.name.to_string());
+    request.put_u32(IFLA_LINK, child.parent_ifindex);
+    if (child.mac) request.put(IFLA_ADDRESS, child.mac->bytes());
+    if (child.mtu) request.put_u32(IFLA_MTU, *child.mtu);
+    put_kind(request, child.kind);
     return request;
 }
 
@@ -58,6 +150,44 @@ bool is_end_of_pair(const Link& link) {
 
 } // namespace
 
+std::optional<Link> parse_link(const nlmsghdr& message) {
+    const auto parsed = parse_message<ifinfomsg>(message, RTM_NEWLINK);
+    if (!parsed) return std::nullopt;
+    const auto& [header, attributes] = *parsed;
+    Link link;
+    link.ifindex = static_cast<unsigned>(header.ifi_index);
+    link.hardware_type = header.ifi_type;
+    link.flags = header.ifi_flags;
+    Bytes address;
+    Bytes kind;
+    Bytes xdp;
+    attributes.read({{IFLA_IFNAME, &link.name},
+                     {IFLA_IFALIAS, &link.alias},
+                     {IFLA_QDISC, &link.qdisc},
+                     {IFLA_PARENT_DEV_NAME, &link.parent_device},
+                     {IFLA_ADDRESS, &address},
+                     {IFLA_MTU, &link.mtu},
+                     {IFLA_LINK, &link.parent_ifindex},
+                     {IFLA_LINK_NETNSID, &link.parent_netnsid},
+                     {IFLA_MASTER, &link.master_ifindex},
+                     {IFLA_GROUP, &link.tuning.group},
+                     {IFLA_TXQLEN, &link.tuning.transmit_queue_length},
+                     {IFLA_GSO_MAX_SIZE, &link.tuning.gso_max_size},
+                     {IFLA_GSO_MAX_SEGS, &link.tuning.gso_max_segments},
+                     {IFLA_GRO_MAX_SIZE, &link.tuning.gro_max_size},
+                     {kGsoIpv4MaxSize, &link.tuning.gso_ipv4_max_size},
+                     {kGroIpv4MaxSize, &link.tuning.gro_ipv4_max_size},
+                     {IFLA_LINKINFO, &kind},
+                     {IFLA_XDP, &xdp}});
+    link.hardware_address.assign(address.begin(), address.end());
+    link.ipv6_address_mode = attributes.nest(IFLA_AF_SPEC).nest(AF_INET6).find_u8(IFLA_INET6_ADDR_GEN_MODE);
+    for (const Bytes altname : attributes.nest(IFLA_PROP_LIST).find_all(IFLA_ALT_IFNAME))
+        link.altnames.emplace_back(altname.begin(), std::find(altname.begin(), altname.end(), '\0'));
+    parse_kind(Attributes(kind), link);
+    parse_xdp(Attributes(xdp), link);
+    return link;
+}
+
 std::optional<Link> find_link(Socket& socket, const base::InterfaceName& name) {
     Message request = get_link_message();
     request.put_text(IFLA_IFNAME, name.to_string());
@@ -81,7 +211,7 @@ std::optional<Link> find_link_by_altname(Socket& socket, std::string_view altnam
 std::vector<Link> list_links(Socket& socket, std::optional<unsigned> master_ifindex) {
     Message request = get_link_message();
     if (master_ifindex) request.put_u32(IFLA_MASTER, *master_ifindex);
-    return list<Link>(socket, request, "list interfaces", [&](const nlmsghdr& message, std::vector<Link>& found) {
+    return socket.list<Link>(request, "list interfaces", [&](const nlmsghdr& message, std::vector<Link>& found) {
         auto link = parse_link(message);
         if (link && (!master_ifindex || link->master_ifindex == master_ifindex)) found.push_back(*std::move(link));
     });
@@ -98,6 +228,14 @@ std::vector<Link> list_lower_links(Socket& socket, const std::vector<Link>& uppe
         }
     }
     return lowers;
+}
+
+void add_link(Socket& socket, const ChildSpec& child) {
+    Message request = new_link_message(child);
+    if (child.netns != nullptr) request.put_u32(IFLA_NET_NS_FD, static_cast<std::uint32_t>(child.netns->fd()));
+    const auto kind = std::visit([](const auto& chosen) { return kind_name(chosen); }, child.kind);
+    socket.execute(request,
+                   fmt::format("create {} {} on {}", kind, quoted(child.name.to_string()), quoted(child.parent_name)));
 }
 
 Removed remove_link(Socket& socket, unsigned ifindex) {

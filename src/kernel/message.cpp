@@ -4,6 +4,7 @@
 
 #include <netlink/attr.h>
 #include <netlink/msg.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,7 +19,29 @@ void require(bool fits) {
     if (!fits) throw base::SystemError("make netlink message", EMSGSIZE);
 }
 
+void assign(Bytes& value, Bytes bytes) {
+    value = bytes;
+}
+
+void assign(std::string& value, Bytes bytes) {
+    value.assign(bytes.begin(), std::find(bytes.begin(), bytes.end(), '\0'));
+}
+
+template <class Number>
+void assign(Number& value, Bytes bytes) {
+    if (bytes.size() == sizeof value) __builtin_memcpy(&value, bytes.data(), sizeof value);
+}
+
+template <class Number>
+void assign(std::optional<Number>& value, Bytes bytes) {
+    if (bytes.size() == sizeof(Number)) assign(value.emplace(), bytes);
+}
+
 } // namespace
+
+std::uint8_t address_family(base::Family family) {
+    return family == base::Family::v4 ? AF_INET : AF_INET6;
+}
 
 void Message::Free::operator()(nl_msg* message) const noexcept {
     ::nlmsg_free(message);
@@ -41,6 +64,11 @@ void Message::put_text(int attribute, std::string_view text) {
     require(::nla_put_string(message_.get(), attribute, std::string(text).c_str()) == 0);
 }
 
+void Message::put_ip(int attribute, const base::IpAddress& address) {
+    const auto bytes = address.bytes();
+    put(attribute, {bytes.data(), address.byte_count()});
+}
+
 nlattr* Message::begin_nest(int attribute) {
     nlattr* start = ::nla_nest_start(message_.get(), attribute);
     require(start != nullptr);
@@ -53,6 +81,11 @@ void Message::end_nest(nlattr* start) {
 
 nlmsghdr& Message::header() {
     return *::nlmsg_hdr(message_.get());
+}
+
+void Attributes::read(std::initializer_list<Field> fields) const {
+    for (const auto& [attribute, value] : fields)
+        if (const auto bytes = find(attribute)) std::visit([&](auto* to) { assign(*to, *bytes); }, value);
 }
 
 std::optional<Bytes> Attributes::find(int attribute) const {
@@ -74,12 +107,20 @@ std::vector<Bytes> Attributes::find_all(int attribute) const {
 }
 
 std::string Attributes::text(int attribute) const {
-    const auto value = find(attribute);
-    return value ? std::string(value->begin(), std::find(value->begin(), value->end(), '\0')) : std::string();
+    std::string value;
+    read({{attribute, &value}});
+    return value;
 }
 
 Attributes Attributes::nest(int attribute) const {
     return Attributes(find(attribute).value_or(Bytes()));
+}
+
+std::optional<base::IpAddress> parse_ip(int address_family, const std::optional<Bytes>& value) {
+    if (!value || (address_family != AF_INET && address_family != AF_INET6)) return std::nullopt;
+    const auto family = address_family == AF_INET ? base::Family::v4 : base::Family::v6;
+    if (value->size() != base::address_bits(family) / 8) return std::nullopt;
+    return base::IpAddress::from_bytes(family, value->data());
 }
 
 Bytes payload_of(const nlmsghdr& message) {

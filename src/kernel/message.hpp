@@ -1,9 +1,12 @@
 // Builds and reads netlink messages, with libnl's core.
 #pragma once
 
+#include <rdmanet/base/ip_address.hpp>
+
 #include <linux/netlink.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +14,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 struct nl_msg;
@@ -18,6 +22,9 @@ struct nl_msg;
 namespace rdmanet::kernel {
 
 using Bytes = std::span<const unsigned char>;
+
+/// AF_INET or AF_INET6.
+[[nodiscard]] std::uint8_t address_family(base::Family family);
 
 /// One request: netlink header, family header (ifinfomsg, rtmsg, ...), attributes.
 class Message {
@@ -43,6 +50,7 @@ public:
     void put_u32(int attribute, std::uint32_t value) { put_value(attribute, value); }
     /// With a terminating zero byte.
     void put_text(int attribute, std::string_view text);
+    void put_ip(int attribute, const base::IpAddress& address);
 
     /// The attributes that `fill` puts are nested in this one.
     template <class Fill>
@@ -65,10 +73,21 @@ private:
     std::unique_ptr<nl_msg, Free> message_;
 };
 
+/// An attribute, and what Attributes::read() sets to its value: a text up to its first zero byte.
+struct Field {
+    int attribute;
+    std::variant<std::uint8_t*, std::uint32_t*, std::uint64_t*, std::string*, Bytes*, std::optional<std::uint8_t>*,
+                 std::optional<std::uint16_t>*, std::optional<std::uint32_t>*, std::optional<std::int32_t>*>
+        value;
+};
+
 /// The attributes of a message or of a nest, found by number. Malformed ends and values of the wrong size are absent.
 class Attributes {
 public:
     explicit Attributes(Bytes bytes) : bytes_(bytes) {}
+
+    /// Leaves absent ones as they are.
+    void read(std::initializer_list<Field> fields) const;
 
     [[nodiscard]] std::optional<Bytes> find(int attribute) const;
     [[nodiscard]] std::optional<std::uint8_t> find_u8(int attribute) const {
@@ -106,6 +125,9 @@ public:
 private:
     Bytes bytes_;
 };
+
+/// nullopt if there is no value, or it is not an address of the family.
+[[nodiscard]] std::optional<base::IpAddress> parse_ip(int address_family, const std::optional<Bytes>& value);
 
 /// The bytes after the netlink header.
 [[nodiscard]] Bytes payload_of(const nlmsghdr& message);

@@ -1,7 +1,7 @@
 #include <rdmanet/kernel/netlink_socket.hpp>
 
-#include "answer.hpp"
 #include "message.hpp"
+#include "parse.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/wait.hpp>
@@ -25,7 +25,42 @@ void throw_if_refused(const Answer& answer, std::string_view operation) {
     if (answer.errno_value != 0) throw NetlinkError(operation, answer.errno_value, answer.kernel_message);
 }
 
+/// The text of an extended acknowledgement. Its TLVs follow the error and, unless it was capped, the copy of the
+/// request (linux/netlink.h, nlmsgerr_attrs).
+std::string kernel_message_of(const nlmsghdr& message, Bytes payload, std::size_t skip) {
+    if ((message.nlmsg_flags & NLM_F_ACK_TLVS) == 0 || payload.size() < skip) return {};
+    return Attributes(payload.subspan(skip)).text(NLMSGERR_ATTR_MSG);
+}
+
 } // namespace
+
+std::vector<const nlmsghdr*> messages_in(Bytes datagram, std::uint32_t sequence) {
+    std::vector<const nlmsghdr*> found;
+    while (datagram.size() >= sizeof(nlmsghdr)) {
+        const auto& message = *reinterpret_cast<const nlmsghdr*>(datagram.data());
+        if (message.nlmsg_len < sizeof(nlmsghdr) || message.nlmsg_len > datagram.size()) break;
+        if (message.nlmsg_seq == sequence) found.push_back(&message);
+        datagram = datagram.subspan(std::min<std::size_t>(NLMSG_ALIGN(message.nlmsg_len), datagram.size()));
+    }
+    return found;
+}
+
+Answer parse_error(const nlmsghdr& message) {
+    const Bytes payload = payload_of(message);
+    if (payload.size() < sizeof(nlmsgerr)) return {.errno_value = EBADMSG, .kernel_message = {}};
+    nlmsgerr error{};
+    __builtin_memcpy(&error, payload.data(), sizeof error);
+    const bool capped = (message.nlmsg_flags & NLM_F_CAPPED) != 0 || error.error == 0;
+    const std::size_t copied = capped ? 0 : NLMSG_ALIGN(error.msg.nlmsg_len) - sizeof(nlmsghdr);
+    return {.errno_value = -error.error, .kernel_message = kernel_message_of(message, payload, sizeof error + copied)};
+}
+
+Answer parse_done(const nlmsghdr& message) {
+    const Bytes payload = payload_of(message);
+    int error = 0;
+    if (payload.size() >= sizeof error) __builtin_memcpy(&error, payload.data(), sizeof error);
+    return {.errno_value = error < 0 ? -error : 0, .kernel_message = kernel_message_of(message, payload, sizeof error)};
+}
 
 NetlinkError::NetlinkError(std::string_view operation, int errno_value, std::string kernel_message)
     : SystemError(operation, errno_value), kernel_message_(std::move(kernel_message)) {}
@@ -75,17 +110,11 @@ std::optional<Socket> Socket::find_rdma_in(const Netns& netns, const base::Deadl
 
 Answer Socket::ask(Message& request) {
     send(request);
-    for (;;) {
-        std::optional<Answer> answer;
-        for_each_message({buffer_.get(), receive()}, sequence_, [&](const nlmsghdr& message) {
-            if (answer) return;
-            if (message.nlmsg_type == NLMSG_ERROR)
-                answer = parse_error(message);
-            else
-                answer = Answer{.kernel_message = {}, .message = &message};
-        });
-        if (answer) return *std::move(answer);
-    }
+    std::vector<const nlmsghdr*> messages;
+    while (messages.empty()) messages = messages_in({buffer_.get(), receive()}, sequence_);
+    const nlmsghdr& first = *messages.front();
+    if (first.nlmsg_type == NLMSG_ERROR) return parse_error(first);
+    return {.kernel_message = {}, .message = &first};
 }
 
 void Socket::execute(Message& request, std::string_view operation) {
@@ -99,15 +128,15 @@ bool Socket::dump(Message& request, std::string_view operation, const std::funct
     std::optional<Answer> end;
     bool consistent = true;
     while (!end)
-        for_each_message({buffer_.get(), receive()}, sequence_, [&](const nlmsghdr& message) {
-            if ((message.nlmsg_flags & NLM_F_DUMP_INTR) != 0) consistent = false;
-            if (message.nlmsg_type == NLMSG_ERROR)
-                end = parse_error(message);
-            else if (message.nlmsg_type == NLMSG_DONE)
-                end = parse_done(message);
+        for (const nlmsghdr* message : messages_in({buffer_.get(), receive()}, sequence_)) {
+            if ((message->nlmsg_flags & NLM_F_DUMP_INTR) != 0) consistent = false;
+            if (message->nlmsg_type == NLMSG_ERROR)
+                end = parse_error(*message);
+            else if (message->nlmsg_type == NLMSG_DONE)
+                end = parse_done(*message);
             else
-                visit(message);
-        });
+                visit(*message);
+        }
     throw_if_refused(*end, operation);
     return consistent;
 }

@@ -1,8 +1,7 @@
 #include <rdmanet/kernel/rdma.hpp>
 
-#include "list.hpp"
 #include "message.hpp"
-#include "rdma_parse.hpp"
+#include "parse.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -20,8 +19,18 @@ namespace {
 
 using base::quoted;
 
+constexpr int message_type(int command) {
+    return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
+}
+
 Message rdma_message(int command) {
-    return {RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), 0};
+    return {message_type(command), 0};
+}
+
+/// Sets what is present in a message of that command. NETLINK_RDMA has no family header: attributes follow the netlink
+/// header.
+void read(const nlmsghdr& message, int command, std::initializer_list<Field> fields) {
+    if (message.nlmsg_type == message_type(command)) Attributes(payload_of(message)).read(fields);
 }
 
 Message request_to_move(std::uint32_t index, const Netns& netns) {
@@ -69,6 +78,55 @@ std::optional<RdmaPort> find_own_active_port(Socket& rdma, const Link& link, con
 }
 
 } // namespace
+
+std::optional<RdmaDevice> parse_rdma_device(const nlmsghdr& message) {
+    RdmaDevice device;
+    std::optional<std::uint32_t> index;
+    read(message, RDMA_NLDEV_CMD_GET,
+         {{RDMA_NLDEV_ATTR_DEV_INDEX, &index},
+          {RDMA_NLDEV_ATTR_DEV_NAME, &device.name},
+          {RDMA_NLDEV_ATTR_NODE_GUID, &device.node_guid},
+          {RDMA_NLDEV_ATTR_PORT_INDEX, &device.port_count}, // in this answer: the number of ports
+          {RDMA_NLDEV_ATTR_DEV_PROTOCOL, &device.protocol}});
+    if (!index) return std::nullopt;
+    device.index = *index;
+    return device;
+}
+
+std::optional<RdmaPort> parse_rdma_port(const nlmsghdr& message) {
+    RdmaPort port;
+    std::optional<std::uint32_t> index;
+    std::uint8_t state = 0;
+    read(message, RDMA_NLDEV_CMD_PORT_GET,
+         {{RDMA_NLDEV_ATTR_DEV_INDEX, &index},
+          {RDMA_NLDEV_ATTR_DEV_NAME, &port.device},
+          {RDMA_NLDEV_ATTR_PORT_INDEX, &port.port},
+          {RDMA_NLDEV_ATTR_PORT_STATE, &state},
+          {RDMA_NLDEV_ATTR_PORT_PHYS_STATE, &port.physical_state},
+          {RDMA_NLDEV_ATTR_LID, &port.lid}, // only for InfiniBand (nldev.c, fill_port_info)
+          {RDMA_NLDEV_ATTR_SM_LID, &port.sm_lid},
+          {RDMA_NLDEV_ATTR_NDEV_INDEX, &port.netdev_ifindex},
+          {RDMA_NLDEV_ATTR_NDEV_NAME, &port.netdev_name}});
+    if (!index) return std::nullopt;
+    port.device_index = *index;
+    port.state = static_cast<PortState>(state);
+    return port;
+}
+
+RdmaSystem parse_rdma_system(const Answer& answer) {
+    // A kernel without the command refuses its number (is_nl_valid(), drivers/infiniband/core/netlink.c).
+    if (answer.errno_value == EINVAL) return {};
+    if (answer.errno_value != 0)
+        throw NetlinkError("read RDMA namespace mode", answer.errno_value, answer.kernel_message);
+    // Linux 5.2 only lists: it acknowledges a request for one answer, and sends none.
+    if (answer.message == nullptr) return {};
+    const Attributes attributes(payload_of(*answer.message));
+    RdmaSystem system;
+    if (const auto mode = attributes.find_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE))
+        system.netns_mode = *mode == 0 ? RdmaNetnsMode::exclusive : RdmaNetnsMode::shared;
+    system.copies_on_fork = attributes.find_u8(RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK).value_or(0) != 0;
+    return system;
+}
 
 // The words of sysfs: drivers/infiniband/core/sysfs.c, state_show.
 std::string_view to_string(PortState state) {
@@ -119,10 +177,10 @@ RdmaNetnsMode rdma_netns_mode(Socket& rdma) {
 
 std::vector<RdmaDevice> list_rdma_devices(Socket& rdma) {
     Message request = rdma_message(RDMA_NLDEV_CMD_GET);
-    return list<RdmaDevice>(rdma, request, "list RDMA devices",
-                            [](const nlmsghdr& message, std::vector<RdmaDevice>& found) {
-                                if (auto device = parse_rdma_device(message)) found.push_back(*std::move(device));
-                            });
+    return rdma.list<RdmaDevice>(request, "list RDMA devices",
+                                 [](const nlmsghdr& message, std::vector<RdmaDevice>& found) {
+                                     if (auto device = parse_rdma_device(message)) found.push_back(*std::move(device));
+                                 });
 }
 
 std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::string_view name) {
@@ -158,11 +216,11 @@ std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::uint32_t index) {
 std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device) try {
     Message request = rdma_message(RDMA_NLDEV_CMD_PORT_GET);
     request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, device.index);
-    return list<RdmaPort>(rdma, request, fmt::format("list ports of RDMA device {}", quoted(device.name)),
-                          [&](const nlmsghdr& message, std::vector<RdmaPort>& found) {
-                              auto port = parse_rdma_port(message);
-                              if (port && port->device_index == device.index) found.push_back(*std::move(port));
-                          });
+    return rdma.list<RdmaPort>(request, fmt::format("list ports of RDMA device {}", quoted(device.name)),
+                               [&](const nlmsghdr& message, std::vector<RdmaPort>& found) {
+                                   auto port = parse_rdma_port(message);
+                                   if (port && port->device_index == device.index) found.push_back(*std::move(port));
+                               });
 } catch (const NetlinkError& error) {
     if (error.errno_value() == EINVAL || error.errno_value() == ENODEV) return {};
     throw;

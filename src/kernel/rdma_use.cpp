@@ -1,8 +1,7 @@
 #include <rdmanet/kernel/rdma.hpp>
 
-#include "list.hpp"
 #include "message.hpp"
-#include "rdma_parse.hpp"
+#include "parse.hpp"
 
 #include <rdmanet/base/format.hpp>
 
@@ -33,6 +32,15 @@ void parse_contexts(const nlmsghdr& message, std::vector<unsigned>& users) {
         users.push_back(Attributes(entry).find_u32(RDMA_NLDEV_ATTR_RES_PID).value_or(0));
 }
 
+void append_of_kernel(const Attributes& list, int entry, std::vector<KernelQueuePair>& found) {
+    for (const Bytes bytes : list.find_all(entry)) {
+        const Attributes attributes(bytes);
+        const auto number = attributes.find_u32(RDMA_NLDEV_ATTR_RES_LQPN);
+        std::string module = attributes.text(RDMA_NLDEV_ATTR_RES_KERN_NAME);
+        if (number && !module.empty()) found.push_back({*number, std::move(module)});
+    }
+}
+
 /// Each value once: a list may be read several times.
 void append_pairs(const nlmsghdr& message, std::vector<KernelQueuePair>& pairs) {
     for (KernelQueuePair& pair : parse_kernel_queue_pairs(message))
@@ -45,7 +53,7 @@ template <class T, class Parse>
 std::vector<T> list_resources(Socket& rdma, int command, std::uint32_t index, std::string_view what,
                               const Parse& parse) try {
     Message request = request_of(command, index);
-    return list<T>(rdma, request, fmt::format("list {} of RDMA device number {}", what, index), parse);
+    return rdma.list<T>(request, fmt::format("list {} of RDMA device number {}", what, index), parse);
 } catch (const NetlinkError& error) {
     // EINVAL also means that the device is gone, which has none.
     if (error.errno_value() == EINVAL || error.errno_value() == EOPNOTSUPP || error.errno_value() == ENODEV) return {};
@@ -84,6 +92,14 @@ std::vector<KernelQueuePair> list_told_pairs(Socket& rdma, std::uint32_t index) 
 }
 
 } // namespace
+
+std::vector<KernelQueuePair> parse_kernel_queue_pairs(const nlmsghdr& message) {
+    const Attributes attributes(payload_of(message));
+    std::vector<KernelQueuePair> found;
+    append_of_kernel(attributes.nest(RDMA_NLDEV_ATTR_RES_QP), RDMA_NLDEV_ATTR_RES_QP_ENTRY, found);
+    append_of_kernel(attributes.nest(RDMA_NLDEV_ATTR_RES_CM_ID), RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, found);
+    return found;
+}
 
 std::vector<unsigned> list_rdma_users(Socket& rdma, std::uint32_t index) {
     return list_resources<unsigned>(rdma, RDMA_NLDEV_CMD_RES_CTX_GET, index, "users", parse_contexts);

@@ -1,9 +1,7 @@
 #include <rdmanet/kernel/route.hpp>
 
-#include "ip_attributes.hpp"
-#include "list.hpp"
 #include "message.hpp"
-#include "route_parse.hpp"
+#include "parse.hpp"
 
 #include <rdmanet/base/format.hpp>
 
@@ -17,9 +15,10 @@ namespace {
 
 using base::Family;
 using base::IpAddress;
+using base::IpPrefix;
 
 void put_gateway(Message& request, Family family, const IpAddress& gateway) {
-    if (gateway.family() == family) return put_ip(request, RTA_GATEWAY, gateway);
+    if (gateway.family() == family) return request.put_ip(RTA_GATEWAY, gateway);
     // struct rtvia: the family as u16, then the address.
     const std::uint16_t other = address_family(gateway.family());
     unsigned char via[sizeof other + 16];
@@ -48,7 +47,7 @@ Message route_message(const Route& route, std::uint8_t scope) {
     header.rtm_scope = scope;
     header.rtm_type = RTN_UNICAST;
     Message request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_ACK, header);
-    if (route.destination.length() > 0) put_ip(request, RTA_DST, route.destination.address());
+    if (route.destination.length() > 0) request.put_ip(RTA_DST, route.destination.address());
     if (route.gateway) put_gateway(request, route.destination.family(), *route.gateway);
     if (route.ifindex != 0) request.put_u32(RTA_OIF, route.ifindex);
     if (route.metric != 0) request.put_u32(RTA_PRIORITY, route.metric);
@@ -83,7 +82,7 @@ std::vector<Route> list_family(Socket& socket, Family family, const RouteFilter&
     Message request(RTM_GETROUTE, 0, header);
     if (filter.table) request.put_u32(RTA_TABLE, *filter.table);
     if (filter.ifindex) request.put_u32(RTA_OIF, *filter.ifindex);
-    return list<Route>(socket, request, "list routes", [&](const nlmsghdr& message, std::vector<Route>& found) {
+    return socket.list<Route>(request, "list routes", [&](const nlmsghdr& message, std::vector<Route>& found) {
         for (Route& route : parse_routes(message, family))
             if (passes(route, filter)) found.push_back(route);
     });
@@ -92,7 +91,59 @@ std::vector<Route> list_family(Socket& socket, Family family, const RouteFilter&
     throw;
 }
 
+std::optional<IpAddress> parse_gateway(Family family, const Attributes& attributes) {
+    if (const auto via = attributes.find(RTA_VIA); via && via->size() > 2) {
+        std::uint16_t other = 0;
+        __builtin_memcpy(&other, via->data(), sizeof other);
+        return parse_ip(other, via->subspan(sizeof other));
+    }
+    return parse_ip(address_family(family), attributes.find(RTA_GATEWAY));
+}
+
+std::optional<Route> parse_common(const rtmsg& header, const Attributes& attributes, Family family) {
+    const IpAddress address = parse_ip(header.rtm_family, attributes.find(RTA_DST)).value_or(IpAddress(family, 0));
+    const auto destination = IpPrefix::make(address, header.rtm_dst_len);
+    if (!destination) return std::nullopt;
+    Route route{.destination = *destination, .gateway = parse_gateway(family, attributes)};
+    route.ifindex = attributes.find_u32(RTA_OIF).value_or(0);
+    route.table = attributes.find_u32(RTA_TABLE).value_or(header.rtm_table);
+    route.metric = attributes.find_u32(RTA_PRIORITY).value_or(0);
+    route.scope = header.rtm_scope;
+    const Attributes metrics = attributes.nest(RTA_METRICS);
+    route.mtu = metrics.find_u32(RTAX_MTU);
+    route.advertised_mss = metrics.find_u32(RTAX_ADVMSS);
+    return route;
+}
+
+/// RTA_MULTIPATH holds rtnexthop structures, each followed by its own attributes.
+std::vector<Route> split_next_hops(const Route& common, Bytes hops) {
+    std::vector<Route> routes;
+    while (hops.size() >= sizeof(rtnexthop)) {
+        rtnexthop hop{};
+        __builtin_memcpy(&hop, hops.data(), sizeof hop);
+        if (hop.rtnh_len < sizeof hop || hop.rtnh_len > hops.size()) break;
+        Route route = common;
+        route.ifindex = static_cast<unsigned>(hop.rtnh_ifindex);
+        route.gateway =
+            parse_gateway(common.destination.family(), Attributes(hops.subspan(sizeof hop, hop.rtnh_len - sizeof hop)));
+        routes.push_back(route);
+        hops = hops.subspan(std::min<std::size_t>(RTNH_ALIGN(hop.rtnh_len), hops.size()));
+    }
+    return routes;
+}
+
 } // namespace
+
+std::vector<Route> parse_routes(const nlmsghdr& message, Family family) {
+    const auto parsed = parse_message<rtmsg>(message, RTM_NEWROUTE);
+    if (!parsed) return {};
+    const auto& [header, attributes] = *parsed;
+    if (header.rtm_family != address_family(family) || header.rtm_type != RTN_UNICAST) return {};
+    const auto route = parse_common(header, attributes, family);
+    if (!route) return {};
+    const auto hops = attributes.find(RTA_MULTIPATH);
+    return hops ? split_next_hops(*route, *hops) : std::vector<Route>{*route};
+}
 
 void add_route(Socket& socket, const Route& route) {
     Message request = route_message(route, scope_of(route));
@@ -118,8 +169,8 @@ std::optional<Route> find_route_to(Socket& socket, const IpAddress& address, con
     header.rtm_dst_len = bits;
     if (source) header.rtm_src_len = bits;
     Message request(RTM_GETROUTE, 0, header);
-    put_ip(request, RTA_DST, address);
-    if (source) put_ip(request, RTA_SRC, *source);
+    request.put_ip(RTA_DST, address);
+    if (source) request.put_ip(RTA_SRC, *source);
     const Answer answer = socket.ask(request);
     if (answer.errno_value == ENETUNREACH || answer.errno_value == EHOSTUNREACH || means_none(answer.errno_value))
         return std::nullopt;

@@ -1,9 +1,7 @@
 #include <rdmanet/kernel/vf.hpp>
 
-#include "link_parse.hpp"
-#include "list.hpp"
 #include "message.hpp"
-#include "vf_parse.hpp"
+#include "parse.hpp"
 
 #include <rdmanet/base/directory.hpp>
 #include <rdmanet/base/format.hpp>
@@ -188,7 +186,7 @@ std::optional<PfWithVf> find_pf_with_vf(Socket& route, const base::InterfaceName
 
 std::vector<ReportedVf> list_reported_vfs(Socket& route) {
     Message request = get_vfs_message({});
-    return list<ReportedVf>(route, request, "list VFs", [](const nlmsghdr& message, std::vector<ReportedVf>& found) {
+    return route.list<ReportedVf>(request, "list VFs", [](const nlmsghdr& message, std::vector<ReportedVf>& found) {
         for (const ReportedVf& vf : parse_reported_vfs(message)) found.push_back(vf);
     });
 }

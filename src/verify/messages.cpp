@@ -1,7 +1,6 @@
 #include "messages.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/hex_pairs.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 

@@ -1,10 +1,13 @@
-// Text for messages: quoting of foreign input, UTF-8, numbers.
+// Text for messages: quoting of foreign input, UTF-8, numbers, bytes.
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -60,6 +63,23 @@ template <std::integral T>
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, radix);
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return value;
+}
+
+/// Bytes as lower-case hexadecimal pairs with ':' between them, as MACs, GUIDs and other hardware addresses are written.
+[[nodiscard]] std::string hex_pairs(std::span<const unsigned char> bytes);
+
+/// Exactly `kCount` pairs, in either case.
+template <std::size_t kCount>
+[[nodiscard]] std::optional<std::array<unsigned char, kCount>> parse_hex_pairs(std::string_view text,
+                                                                               char separator = ':') {
+    if (text.size() != kCount * 3 - 1) return std::nullopt;
+    std::array<unsigned char, kCount> bytes{};
+    for (std::size_t at = 0; at < kCount; ++at) {
+        const auto byte = parse_integer<unsigned char>(text.substr(at * 3, 2), 16);
+        if (!byte || (at > 0 && text[at * 3 - 1] != separator)) return std::nullopt;
+        bytes.at(at) = *byte;
+    }
+    return bytes;
 }
 
 /// Whether an object of Kubernetes may have that name: each part between two dots begins and ends with a letter or a

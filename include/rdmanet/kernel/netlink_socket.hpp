@@ -3,15 +3,18 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 #include <rdmanet/kernel/netns.hpp>
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 struct nlmsghdr;
 
@@ -74,6 +77,19 @@ public:
     /// (NLM_F_DUMP_INTR): then what `visit` got must not be used. A refusal is thrown.
     [[nodiscard]] bool dump(Message& request, std::string_view operation,
                             const std::function<void(const nlmsghdr&)>& visit);
+
+    static constexpr int kMostDumps = 5;
+    /// A consistent list: for each message of a dump, `parse(message, list)` appends what it wants. An inconsistent dump
+    /// is repeated. After kMostDumps dumps NetlinkError (EAGAIN) is thrown.
+    template <class T, class Parse>
+    [[nodiscard]] std::vector<T> list(Message& request, std::string_view operation, const Parse& parse) {
+        for (int dumps = 0; dumps < kMostDumps; ++dumps) {
+            std::vector<T> found;
+            if (dump(request, operation, [&](const nlmsghdr& message) { parse(message, found); })) return found;
+        }
+        throw NetlinkError(fmt::format("{}, which changed during each of {} readings", operation, kMostDumps), EAGAIN,
+                           {});
+    }
 
     /// From now on the kernel applies the filters in dump requests, and refuses unknown ones (NETLINK_GET_STRICT_CHK,
     /// Linux 4.20). Cheap if repeated.

@@ -41,6 +41,12 @@ TEST_CASE("attributes of a wrong size or number count as absent, and malformed o
     CHECK(attributes_in(bytes).find_u32(3) == 0x04030201U);
     CHECK_FALSE(attributes_in(bytes).find_u16(3));
     CHECK_FALSE(attributes_in(bytes).find_u32(4));
+    std::optional<std::uint16_t> too_small;
+    std::uint8_t unchanged = 7;
+    std::uint32_t number = 0;
+    attributes_in(bytes).read({{3, &too_small}, {3, &unchanged}, {3, &number}, {4, &unchanged}});
+    CHECK_FALSE(too_small);
+    CHECK((unchanged == 7 && number == 0x04030201U));
     CHECK(attributes_in(bytes).text(4).empty());
     CHECK_FALSE(attributes_in(bytes).nest(4).find_u32(1));
     CHECK_FALSE(attributes_in({}).find(1));

@@ -1,7 +1,6 @@
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include "fixture.hpp"
-#include "list.hpp"
 #include "message.hpp"
 
 #include "support/concat.hpp"
@@ -72,19 +71,19 @@ TEST_CASE("a list in several answers is complete, and read again up to five time
     CHECK(list_links(host.route).size() == 2 * ManyLinksHost::kPairs + 3); // and lo, parent0, peer0
     Socket reader = test::open_route(host.netns);
     Message request(RTM_GETLINK, 0, ifinfomsg{});
-    for (const int disturbed : {1, kMostDumps}) {
+    for (const int disturbed : {1, Socket::kMostDumps}) {
         INFO(disturbed);
         int readings = 0;
         const auto read_disturbed = [&](const nlmsghdr&, std::vector<int>& found) {
             if (found.empty() && readings++ < disturbed) host.add_pair(concat("x", disturbed, "y", readings));
             found.push_back(0);
         };
-        const auto read = [&] { return list<int>(reader, request, "list interfaces", read_disturbed); };
-        if (disturbed < kMostDumps)
+        const auto read = [&] { return reader.list<int>(request, "list interfaces", read_disturbed); };
+        if (disturbed < Socket::kMostDumps)
             CHECK(read().size() == 2 * ManyLinksHost::kPairs + 5);
         else
             CHECK_THROWS_WITH(read(), rdmanet::test::Names("list interfaces", "5", "temporarily unavailable"));
-        CHECK(readings == std::min(disturbed + 1, kMostDumps));
+        CHECK(readings == std::min(disturbed + 1, Socket::kMostDumps));
     }
 }
 

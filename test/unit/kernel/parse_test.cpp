@@ -1,11 +1,7 @@
 // Answers of a real kernel (Linux 6.1) byte by byte, and answers that no kernel here gives.
-#include "answer.hpp"
-#include "link_parse.hpp"
 #include "message.hpp"
-#include "rdma_parse.hpp"
-#include "route_parse.hpp"
+#include "parse.hpp"
 
-#include <rdmanet/base/hex_pairs.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
@@ -153,9 +149,7 @@ TEST_CASE("messages of other requests and truncated ones are skipped") {
     message.header().nlmsg_seq = 5;
     const auto* bytes = reinterpret_cast<const unsigned char*>(&message.header());
     const auto count = [&](std::size_t length, std::uint32_t sequence) {
-        int messages = 0;
-        for_each_message({bytes, length}, sequence, [&](const nlmsghdr&) { ++messages; });
-        return messages;
+        return messages_in({bytes, length}, sequence).size();
     };
     CHECK(count(message.header().nlmsg_len, 5) == 1);
     CHECK(count(message.header().nlmsg_len, 4) == 0);

@@ -1,7 +1,6 @@
 #include "fixture.hpp"
 #include "message.hpp"
-#include "port_name.hpp"
-#include "vf_parse.hpp"
+#include "parse.hpp"
 
 #include <catch2/catch.hpp>
 
