@@ -1,5 +1,4 @@
 // The configuration's log file and level.
-#include "choices.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -11,7 +10,7 @@ namespace {
 using json::Reader;
 
 // The words of sriov-cni and of whereabouts ("verbose"), so that configurations written for them still work.
-constexpr Choice<base::LogLevel> kLogLevels[] = {
+constexpr json::Choice<base::LogLevel> kLogLevels[] = {
     {"panic", base::LogLevel::error}, {"error", base::LogLevel::error},  {"warning", base::LogLevel::warning},
     {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug},
 };
@@ -42,9 +41,9 @@ std::string parse_log_file(const Reader& reader) {
 LogTarget parse_log_target(const cni::NetConf& conf) {
     const Reader root = conf.document.root();
     LogTarget target;
-    if (const auto file = find_filled(root, "logFile")) target.file = parse_log_file(*file);
+    if (const auto file = root.find_filled("logFile")) target.file = parse_log_file(*file);
     if (target.file) target.level = base::LogLevel::info;
-    if (const auto level = find_choice<base::LogLevel>(root, "logLevel", kLogLevels)) target.level = *level;
+    if (const auto level = root.find_choice("logLevel", kLogLevels)) target.level = *level;
     return target;
 }
 

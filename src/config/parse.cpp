@@ -1,6 +1,5 @@
 #include <rdmanet/config/config.hpp>
 
-#include "choices.hpp"
 #include "parts.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -19,47 +18,47 @@ using base::IpvlanFlag;
 using base::IpvlanMode;
 using base::MacvlanMode;
 
-constexpr Choice<MacvlanMode> kMacvlanModes[] = {
+constexpr json::Choice<MacvlanMode> kMacvlanModes[] = {
     {"bridge", MacvlanMode::bridge},
     {"private", MacvlanMode::private_},
     {"vepa", MacvlanMode::vepa},
     {"passthru", MacvlanMode::passthru},
 };
-constexpr Choice<IpvlanMode> kIpvlanModes[] = {
+constexpr json::Choice<IpvlanMode> kIpvlanModes[] = {
     {"l2", IpvlanMode::l2},
     {"l3", IpvlanMode::l3},
     {"l3s", IpvlanMode::l3s},
 };
-constexpr Choice<IpvlanFlag> kIpvlanFlags[] = {
+constexpr json::Choice<IpvlanFlag> kIpvlanFlags[] = {
     {"bridge", IpvlanFlag::bridge},
     {"private", IpvlanFlag::private_},
     {"vepa", IpvlanFlag::vepa},
 };
-constexpr Choice<base::IpoibMode> kIpoibModes[] = {
+constexpr json::Choice<base::IpoibMode> kIpoibModes[] = {
     {"datagram", base::IpoibMode::datagram},
     {"connected", base::IpoibMode::connected},
 };
-constexpr Choice<DefaultRoute> kDefaultRoutes[] = {
+constexpr json::Choice<DefaultRoute> kDefaultRoutes[] = {
     {"if-none", DefaultRoute::if_none},
     {"always", DefaultRoute::always},
     {"never", DefaultRoute::never},
 };
-constexpr Choice<DuplicateDetection> kDuplicateDetections[] = {
+constexpr json::Choice<DuplicateDetection> kDuplicateDetections[] = {
     {"optimistic", DuplicateDetection::optimistic},
     {"probe", DuplicateDetection::probe},
 };
-constexpr Choice<bool> kRdmaModes[] = {{"shared", false}, {"exclusive", true}};
-constexpr Choice<OnMissingGid> kOnMissingGid[] = {
+constexpr json::Choice<bool> kRdmaModes[] = {{"shared", false}, {"exclusive", true}};
+constexpr json::Choice<OnMissingGid> kOnMissingGid[] = {
     {"warn", OnMissingGid::warn},
     {"refuse", OnMissingGid::refuse},
 };
-constexpr Choice<OnInactivePort> kOnInactivePort[] = {
+constexpr json::Choice<OnInactivePort> kOnInactivePort[] = {
     {"warn", OnInactivePort::warn},
     {"refuse", OnInactivePort::refuse},
 };
 
 enum class Kind : std::uint8_t { macvlan, ipvlan, ipoib, sriov, host_device, rdma };
-constexpr Choice<Kind> kKinds[] = {
+constexpr json::Choice<Kind> kKinds[] = {
     {"macvlan", Kind::macvlan},         {"ipvlan", Kind::ipvlan}, {"sriov", Kind::sriov},
     {"host-device", Kind::host_device}, {"ipoib", Kind::ipoib},   {"rdma", Kind::rdma},
 };
@@ -67,8 +66,8 @@ constexpr Choice<Kind> kKinds[] = {
 /// Multus sets the device for every plugin of a network that has a resource, so "master" and "mode" have priority. A
 /// device plugin's ID for a shared device is not a PCI address.
 bool means_a_vf(const Reader& root) {
-    if (find_filled(root, "mode") || find_filled(root, "master")) return false;
-    const auto is_filled = [&](std::string_view key) { return find_filled(root, key).has_value(); };
+    if (root.find_filled("mode") || root.find_filled("master")) return false;
+    const auto is_filled = [&](std::string_view key) { return root.find_filled(key).has_value(); };
     const auto settings = setting_keys_of_vfs();
     if (std::any_of(settings.begin(), settings.end(), is_filled) || is_filled("vlan") || is_filled("rdmaIsolation"))
         return true; // the device is still missing: the error names the keys for it
@@ -82,20 +81,18 @@ Kind infer_kind(const Reader& root) {
     if (names_host_device(root)) return Kind::host_device;
     if (means_a_vf(root)) return Kind::sriov;
     const auto mode = root.find("mode");
-    if (!mode || !mode->is_string()) return Kind::macvlan;
-    for (const auto& [text, value] : kIpvlanModes)
-        if (base::equals_ignoring_case(mode->string(), text)) return Kind::ipvlan;
-    return Kind::macvlan;
+    const auto is_mode = [&](const auto& choice) { return mode && mode->is_word(choice.word); };
+    return std::any_of(std::begin(kIpvlanModes), std::end(kIpvlanModes), is_mode) ? Kind::ipvlan : Kind::macvlan;
 }
 
 Kind parse_kind(const Reader& root) {
-    const auto kind = find_choice<Kind>(root, "attach", kKinds);
+    const auto kind = root.find_choice("attach", kKinds);
     return kind ? *kind : infer_kind(root);
 }
 
 Macvlan parse_macvlan(const Reader& root) {
     Macvlan macvlan;
-    if (const auto mode = find_choice<MacvlanMode>(root, "mode", kMacvlanModes)) macvlan.mode = *mode;
+    if (const auto mode = root.find_choice("mode", kMacvlanModes)) macvlan.mode = *mode;
     if (const auto length = root.find("bcqueuelen"))
         macvlan.broadcast_queue_length = static_cast<std::uint32_t>(length->integer(0, UINT32_MAX));
     refuse_key(root, "pkey",
@@ -107,8 +104,8 @@ Macvlan parse_macvlan(const Reader& root) {
 
 Ipvlan parse_ipvlan(const Reader& root) {
     Ipvlan ipvlan;
-    if (const auto mode = find_choice<IpvlanMode>(root, "mode", kIpvlanModes)) ipvlan.mode = *mode;
-    if (const auto flag = find_choice<IpvlanFlag>(root, "flag", kIpvlanFlags)) ipvlan.flag = *flag;
+    if (const auto mode = root.find_choice("mode", kIpvlanModes)) ipvlan.mode = *mode;
+    if (const auto flag = root.find_choice("flag", kIpvlanFlags)) ipvlan.flag = *flag;
     refuse_key(root, "pkey",
                "is only for \"ipoib\", this network is \"ipvlan\": remove it, or set \"attach\": \"ipoib\"");
     refuse_key(root, "bcqueuelen", "is only for \"macvlan\", this network is \"ipvlan\": remove it");
@@ -121,7 +118,7 @@ Ipvlan parse_ipvlan(const Reader& root) {
 Ipoib parse_ipoib(const Reader& root) {
     Ipoib ipoib;
     ipoib.pkey = find_pkey(root);
-    ipoib.mode = find_choice<base::IpoibMode>(root, "mode", kIpoibModes);
+    ipoib.mode = root.find_choice("mode", kIpoibModes);
     for (const std::string_view key : {"bcqueuelen", "flag"})
         refuse_key(root, key, "is only for \"macvlan\" and \"ipvlan\", this network is \"ipoib\": remove it");
     refuse_key(root, "mac", "cannot be set, because an IPoIB child has its port's GUID: remove it");
@@ -140,7 +137,7 @@ std::optional<bool> parse_isolation(const Reader& rdma) {
     const auto mode = rdma.find("mode");
     const auto isolation = rdma.find("isolation");
     std::optional<bool> exclusive;
-    if (mode) exclusive = choose<bool>(*mode, kRdmaModes);
+    if (mode) exclusive = mode->choose(kRdmaModes);
     if (!isolation) return exclusive;
     if (exclusive && *exclusive != isolation->boolean())
         throw isolation->unexpected(fmt::format("{}, because \"rdma.mode\" is \"{}\"", *exclusive ? "true" : "false",
@@ -158,10 +155,8 @@ RdmaPolicy parse_rdma_object(const Reader& rdma) {
     if (const auto wait = rdma.find("waitForGids")) policy.wait_for_gids = wait->boolean();
     if (const auto timeout = rdma.find("gidTimeoutMs"))
         policy.gid_timeout = std::chrono::milliseconds(timeout->integer(0, 30'000));
-    if (const auto action = rdma.find("onMissingGid"))
-        policy.on_missing_gid = choose<OnMissingGid>(*action, kOnMissingGid);
-    if (const auto action = rdma.find("onInactivePort"))
-        policy.on_inactive_port = choose<OnInactivePort>(*action, kOnInactivePort);
+    if (const auto action = rdma.find("onMissingGid")) policy.on_missing_gid = action->choose(kOnMissingGid);
+    if (const auto action = rdma.find("onInactivePort")) policy.on_inactive_port = action->choose(kOnInactivePort);
     return policy;
 }
 
@@ -251,7 +246,7 @@ void require_fitting_rdma(const Reader& root, Config& config) {
 void parse_duplicate_detection(const Reader& root, Config& config) {
     const auto detection = root.find("duplicateAddressDetection");
     if (!detection) return;
-    config.duplicate_detection = choose<DuplicateDetection>(*detection, kDuplicateDetections);
+    config.duplicate_detection = detection->choose(kDuplicateDetections);
     if (config.duplicate_detection != DuplicateDetection::probe) return;
     const auto* ipvlan = std::get_if<Ipvlan>(&config.attach);
     if (ipvlan != nullptr && ipvlan->mode != IpvlanMode::l2)
@@ -300,7 +295,7 @@ bool is_ipam_only(const cni::NetConf& conf) {
 
 bool is_rdma_only(const cni::NetConf& conf) {
     const auto attach = conf.document.root().find("attach");
-    return attach && attach->is_string() && base::equals_ignoring_case(attach->string(), "rdma");
+    return attach && attach->is_word("rdma");
 }
 
 IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings, const std::string& root) {
@@ -360,9 +355,8 @@ Config parse_config(const cni::NetConf& conf, const std::string& node_root) try 
     config.mtu = parse_mtu(root);
     if (const auto on = root.find("promisc")) config.promiscuous = on->boolean();
     if (const auto on = root.find("allmulti")) config.all_multicast = on->boolean();
-    if (const auto mac = find_filled(root, "mac")) config.mac = parse_mac(*mac);
-    if (const auto policy = find_choice<DefaultRoute>(root, "defaultRoute", kDefaultRoutes))
-        config.default_route = *policy;
+    if (const auto mac = root.find_filled("mac")) config.mac = parse_mac(*mac);
+    if (const auto policy = root.find_choice("defaultRoute", kDefaultRoutes)) config.default_route = *policy;
     parse_duplicate_detection(root, config);
     config.rdma = parse_rdma(root);
     require_fitting_rdma(root, config);

@@ -40,6 +40,8 @@ void warn_of_keys(const json::Reader& root, KeysOf kind, json::KeyWarnings& warn
 
 // Each throws json::ValueError or CniError naming the key.
 
+/// Refuses a key that belongs to another kind of attachment, if it is there and not empty.
+void refuse_key(const json::Reader& root, std::string_view key, std::string_view reason);
 /// The partition key of an IPoIB child or of an InfiniBand VF. nullopt if there is none, or if it is empty.
 [[nodiscard]] std::optional<std::uint16_t> find_pkey(const json::Reader& root);
 /// A VF by its address. nullopt if the configuration has none.

@@ -1,7 +1,8 @@
-#include "choices.hpp"
 #include "parts.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
 
 namespace rdmanet::config {
 namespace {
@@ -19,13 +20,13 @@ constexpr KnownKey kVfKeys[] = {
 
 constexpr std::string_view kSettingKeys[] = {"spoofchk", "trust", "link_state", "min_tx_rate", "max_tx_rate"};
 
-constexpr Choice<bool> kSwitches[] = {{"on", true}, {"off", false}};
-constexpr Choice<base::VfLinkState> kVfLinkStates[] = {
+constexpr json::Choice<bool> kSwitches[] = {{"on", true}, {"off", false}};
+constexpr json::Choice<base::VfLinkState> kVfLinkStates[] = {
     {"auto", base::VfLinkState::automatic},
     {"enable", base::VfLinkState::enable},
     {"disable", base::VfLinkState::disable},
 };
-constexpr Choice<base::VlanProtocol> kVlanProtocols[] = {
+constexpr json::Choice<base::VlanProtocol> kVlanProtocols[] = {
     {"802.1q", base::VlanProtocol::dot1q},
     {"802.1ad", base::VlanProtocol::dot1ad},
 };
@@ -35,7 +36,7 @@ constexpr std::int64_t kMostVlan = 4094; // 4095 is reserved (IEEE 802.1Q, table
 std::optional<base::VfVlan> parse_vlan(const Reader& root) {
     const auto vlan = root.find("vlan");
     const auto qos = root.find("vlanQoS");
-    const auto protocol = find_filled(root, "vlanProto");
+    const auto protocol = root.find_filled("vlanProto");
     if (!vlan) {
         for (const auto& key : {qos, protocol})
             if (key) throw key->unexpected("\"vlan\" to be set as well");
@@ -43,7 +44,7 @@ std::optional<base::VfVlan> parse_vlan(const Reader& root) {
     }
     base::VfVlan wanted{.id = static_cast<std::uint16_t>(vlan->integer(0, kMostVlan))};
     if (qos) wanted.qos = static_cast<std::uint8_t>(qos->integer(0, 7));
-    if (protocol) wanted.protocol = choose<base::VlanProtocol>(*protocol, kVlanProtocols);
+    if (protocol) wanted.protocol = protocol->choose(kVlanProtocols);
     if (wanted.id != 0) return wanted;
     if (wanted.qos != 0) throw qos->unexpected("0, because \"vlan\" is 0");
     if (wanted.protocol != base::VlanProtocol::dot1q) throw protocol->unexpected("\"802.1q\", because \"vlan\" is 0");
@@ -71,13 +72,13 @@ std::optional<Reader> find_in(const std::optional<Reader>& object, std::string_v
 std::optional<Reader> find_guid_request(const Reader& root) {
     const auto args = find_in(root.find("args"), "cni");
     for (const auto& value : {find_in(root.find("runtimeConfig"), "infinibandGUID"), find_in(args, "guid")})
-        if (value && !is_empty_text(*value)) return value;
+        if (value && !value->is_empty_text()) return value;
     return std::nullopt;
 }
 
 std::optional<Reader> find_guid_key(const Reader& root) {
     if (auto request = find_guid_request(root)) return request;
-    return find_filled(root, "guid");
+    return root.find_filled("guid");
 }
 
 std::optional<base::Guid> parse_guid(const Reader& root) {
@@ -147,6 +148,12 @@ void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std:
 
 } // namespace
 
+void refuse_key(const Reader& root, std::string_view key, std::string_view reason) {
+    if (const auto value = root.find_filled(key))
+        throw cni::CniError(cni::ErrorCode::unsupported_field,
+                            fmt::format("{}: {} {}", value->path(), value->shown(), reason));
+}
+
 std::span<const KnownKey> keys_of_vfs() {
     return kVfKeys;
 }
@@ -158,16 +165,16 @@ std::span<const std::string_view> setting_keys_of_vfs() {
 std::optional<Reader> find_device_key(const Reader& root) {
     for (const auto& place : {root.find("runtimeConfig"), std::optional(root)})
         for (const std::string_view key : {"deviceID", "pciBusID"})
-            if (auto value = find_in(place, key); value && !is_empty_text(*value)) return value;
+            if (auto value = find_in(place, key); value && !value->is_empty_text()) return value;
     return std::nullopt;
 }
 
 bool names_host_device(const Reader& root) {
-    return find_filled(root, "hwaddr") || find_filled(root, "kernelpath") || find_filled(root, "device");
+    return root.find_filled("hwaddr") || root.find_filled("kernelpath") || root.find_filled("device");
 }
 
 std::optional<std::uint16_t> find_pkey(const Reader& root) {
-    const auto pkey = find_filled(root, "pkey");
+    const auto pkey = root.find_filled("pkey");
     if (!pkey) return std::nullopt;
     return parse_pkey(*pkey);
 }
@@ -175,7 +182,7 @@ std::optional<std::uint16_t> find_pkey(const Reader& root) {
 namespace {
 
 std::optional<base::BusAddress> find_in_sysfs(const Reader& root) {
-    const auto path = find_filled(root, "kernelpath");
+    const auto path = root.find_filled("kernelpath");
     if (!path) return std::nullopt;
     const std::string text = path->string();
     auto address = base::BusAddress::parse(text.substr(text.rfind('/') + 1));
@@ -245,9 +252,9 @@ Sriov parse_sriov(const Reader& root) {
     Sriov sriov;
     sriov.settings.vlan = parse_vlan(root);
     sriov.settings.rates = parse_rates(root);
-    sriov.settings.spoof_check = find_choice<bool>(root, "spoofchk", kSwitches);
-    sriov.settings.trust = find_choice<bool>(root, "trust", kSwitches);
-    sriov.settings.link_state = find_choice<base::VfLinkState>(root, "link_state", kVfLinkStates);
+    sriov.settings.spoof_check = root.find_choice("spoofchk", kSwitches);
+    sriov.settings.trust = root.find_choice("trust", kSwitches);
+    sriov.settings.link_state = root.find_choice("link_state", kVfLinkStates);
     sriov.settings.node_guid = sriov.settings.port_guid = parse_guid(root);
     require_subnet_manager(root, sriov.settings.node_guid.has_value());
     return sriov;
@@ -258,8 +265,8 @@ HostDevice parse_host_device(const Reader& root) {
     refuse_partition(root, "host-device");
     refuse_keys_of_vfs(root, "host-device");
     HostDevice device;
-    if (const auto name = find_filled(root, "device")) device.name = name->string();
-    if (const auto hwaddr = find_filled(root, "hwaddr")) {
+    if (const auto name = root.find_filled("device")) device.name = name->string();
+    if (const auto hwaddr = root.find_filled("hwaddr")) {
         device.hwaddr = base::MacAddress::parse(hwaddr->string());
         if (!device.hwaddr) throw hwaddr->unexpected("a MAC address like \"02:00:00:00:00:01\"");
     }

@@ -23,7 +23,7 @@ struct RangeText {
 };
 
 std::optional<Bound> find_bound(const json::Reader& element, std::string_view key) {
-    const auto member = find_text(element, key);
+    const auto member = element.find_filled(key);
     if (!member) return std::nullopt;
     return Bound{.address = address_in(*member, member->string()), .at = *member};
 }
@@ -136,12 +136,6 @@ json::ValueError not_an(std::string_view expected, const json::Reader& at, std::
 
 } // namespace
 
-std::optional<json::Reader> find_text(const json::Reader& object, std::string_view key) {
-    auto member = object.find(key);
-    if (member && member->string().empty()) return std::nullopt;
-    return member;
-}
-
 base::IpAddress address_in(const json::Reader& at, std::string_view text) {
     const auto address = base::IpAddress::parse(text);
     if (!address) throw not_an("an IP address", at, text);
@@ -155,7 +149,7 @@ base::IpPrefix prefix_in(const json::Reader& at, std::string_view text) {
 }
 
 std::optional<base::IpAddress> find_address(const json::Reader& object, std::string_view key) {
-    const auto member = find_text(object, key);
+    const auto member = object.find_filled(key);
     if (!member) return std::nullopt;
     return address_in(*member, member->string());
 }

@@ -12,9 +12,6 @@
 
 namespace rdmanet::ipam {
 
-/// A string member. Absent, null and "" are the same, as in Go's decoder.
-[[nodiscard]] std::optional<json::Reader> find_text(const json::Reader& object, std::string_view key);
-
 /// Throws ValueError for `at`. `text` is all or part of its value.
 [[nodiscard]] base::IpAddress address_in(const json::Reader& at, std::string_view text);
 [[nodiscard]] base::IpPrefix prefix_in(const json::Reader& at, std::string_view text);

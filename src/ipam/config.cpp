@@ -159,7 +159,7 @@ bool boolean_or(const json::Reader& object, std::string_view key, bool otherwise
 }
 
 std::string parse_network_name(const json::Reader& ipam) {
-    const auto member = find_text(ipam, "network_name");
+    const auto member = ipam.find_filled("network_name");
     if (!member) return {};
     std::string name = member->string();
     if (name.size() > kLongestNetworkName || name.find('@') != std::string::npos || !base::is_printable_utf8(name))
@@ -230,7 +230,7 @@ void expect_usable(const ConfiguredRange& range, const json::Reader& element) {
 /// The elements of the range list, `range` first.
 std::vector<json::Reader> range_elements(const json::Reader& ipam, std::vector<std::string>& warnings) {
     std::vector<json::Reader> elements;
-    if (find_text(ipam, "range"))
+    if (ipam.find_filled("range"))
         elements.push_back(ipam);
     else
         for (const std::string_view key : {"range_start", "range_end", "exclude"})
@@ -248,7 +248,7 @@ std::vector<json::Reader> range_elements(const json::Reader& ipam, std::vector<s
 std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common& common,
                                           const std::vector<Route>& routes, Remarks& remarks) {
     const std::vector<json::Reader> elements = range_elements(ipam, remarks.warnings);
-    const bool has_range = find_text(ipam, "range").has_value();
+    const bool has_range = ipam.find_filled("range").has_value();
     std::vector<ConfiguredRange> ranges;
     for (std::size_t at = 0; at < elements.size(); ++at) {
         ranges.push_back(parse_element(elements[at], common, remarks));

@@ -1,7 +1,5 @@
 #include "store_keys.hpp"
 
-#include "address_text.hpp"
-
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/host_file.hpp>
 #include <rdmanet/base/text.hpp>
@@ -63,7 +61,7 @@ void require_different_pools(const json::Reader& ipam, const Config& config) {
 }
 
 void require_name_of_object(const json::Reader& ipam) {
-    const auto name = find_text(ipam, "network_name");
+    const auto name = ipam.find_filled("network_name");
     if (name && !base::is_name_of_object(name->string()))
         throw name->unexpected("lower-case letters, digits, '-' and '.', because the cluster has objects of that name");
 }
@@ -102,7 +100,7 @@ void warn_of_static_addresses(const json::Reader& ipam, const Config& config, st
 /// whereabouts takes the key from its file for every network that reads the file. With its pools and ranges, we would
 /// give what it gives from slices.
 void require_no_slices(const json::Reader& ipam, const StoreKeys& keys, StoreKind kind) {
-    if (const auto slices = find_text(ipam, "node_slice_size")) refuse_slices(slices->path());
+    if (const auto slices = ipam.find_filled("node_slice_size")) refuse_slices(slices->path());
     if (keys.slices && kind == StoreKind::cluster) refuse_slices(keys.slices->where);
 }
 
@@ -127,7 +125,7 @@ void set_limits(const StoreKeys::Limits& keys, StoreLimits& limits) {
 constexpr std::size_t kLargestNodeFile = 64U << 10U;
 
 std::optional<StoreKeys::Value> find_value(const json::Reader& object, std::string_view key) {
-    const auto member = find_text(object, key);
+    const auto member = object.find_filled(key);
     if (!member) return std::nullopt;
     return StoreKeys::Value{.text = member->string(), .where = member->path()};
 }
@@ -195,7 +193,7 @@ std::string directory_of(const json::Reader& named, const std::string& root) try
 }
 
 StoreKeys keys_of_file(const json::Reader& ipam, const std::string& root) {
-    const auto named = find_text(ipam, "configuration_path");
+    const auto named = ipam.find_filled("configuration_path");
     const std::string file = named ? named->string() : kNodeFile;
     const auto text = read_text(file, root, named ? directory_of(*named, root) : "", named ? named->path() : file);
     if (text) return keys_in_text(*text, file);
@@ -248,7 +246,7 @@ NodeFile read_node_file(const std::string& root) {
 StoreKeys read_store_keys(const json::Reader& ipam, const std::string& root) {
     StoreKeys keys = keys_in(ipam);
     StoreKeys of_file = keys_of_file(ipam, root);
-    if (find_text(ipam, "configuration_path"))
+    if (ipam.find_filled("configuration_path"))
         keys.kubeconfig_of_node = read_node_file(root).kubeconfig;
     else if (of_file.kubeconfig)
         keys.kubeconfig_of_node = of_file.kubeconfig->text;

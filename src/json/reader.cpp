@@ -38,6 +38,11 @@ std::string member_path(const std::string& parent, std::string_view key) {
     return parent.empty() ? std::string(key) : fmt::format("{}.{}", parent, key);
 }
 
+/// The length comes first: most keys of an object differ in it.
+bool is_same_word(std::string_view one, std::string_view other) {
+    return one.size() == other.size() && base::equals_ignoring_case(one, other);
+}
+
 std::string to_json(const Node& node) {
     return node.dump(-1, ' ', false, Node::error_handler_t::replace);
 }
@@ -96,10 +101,15 @@ std::optional<Reader> Reader::find_or_null(std::string_view key) const {
         found = &*exact;
     } else {
         for (const auto& [name, value] : node.items())
-            if (name.size() == key.size() && base::equals_ignoring_case(name, key)) found = &value;
+            if (is_same_word(name, key)) found = &value;
     }
     if (found == nullptr) return std::nullopt;
     return Reader(found, member_path(path_, key));
+}
+
+std::optional<Reader> Reader::find_filled(std::string_view key) const {
+    auto member = find(key);
+    return member && member->is_empty_text() ? std::nullopt : member;
 }
 
 Reader Reader::at(std::string_view key) const {
@@ -155,6 +165,13 @@ bool Reader::is_null() const {
 bool Reader::is_string() const {
     return as_node(node_).is_string();
 }
+bool Reader::is_empty_text() const {
+    return is_word("");
+}
+bool Reader::is_word(std::string_view word) const {
+    const auto* text = as_node(node_).get_ptr<const Node::string_t*>();
+    return text != nullptr && is_same_word(*text, word);
+}
 bool Reader::is_boolean() const {
     return as_node(node_).is_boolean();
 }
@@ -175,6 +192,12 @@ std::string Reader::shown() const {
 
 std::string Reader::to_text() const {
     return to_json(as_node(node_));
+}
+
+ValueError Reader::not_one_of(const std::vector<std::string_view>& words) const {
+    std::vector<std::string> quoted;
+    for (const std::string_view word : words) quoted.push_back(base::quoted(word));
+    return unexpected(fmt::format("one of {}", base::join(quoted)));
 }
 
 ValueError Reader::unexpected(std::string_view expected, std::string_view fix) const {

@@ -5,6 +5,7 @@
 
 #include <rdmanet/base/error.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,6 +34,13 @@ private:
 
 class Reader;
 
+/// A word that a text may be, and what it stands for.
+template <class T>
+struct Choice {
+    std::string_view word;
+    T value;
+};
+
 /// A parsed document. Readers point into it and must not outlive it. Copies share the content.
 class Document {
 public:
@@ -55,6 +63,9 @@ public:
     [[nodiscard]] std::optional<Reader> find(std::string_view key) const;
     /// As find(), but finds a member that is null.
     [[nodiscard]] std::optional<Reader> find_or_null(std::string_view key) const;
+    /// As find(), but a member with an empty text counts as absent, as in the peers: programs that write configurations
+    /// write empty texts.
+    [[nodiscard]] std::optional<Reader> find_filled(std::string_view key) const;
     /// As find(), but an absent member throws ValueError ("missing required key").
     [[nodiscard]] Reader at(std::string_view key) const;
 
@@ -62,12 +73,31 @@ public:
     [[nodiscard]] bool boolean() const;
     /// A whole number within [least, most].
     [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;
+    /// The value whose word this text is, in any case of letters. Otherwise a ValueError that lists the words.
+    template <class T, std::size_t kCount>
+    [[nodiscard]] T choose(const Choice<T> (&choices)[kCount]) const {
+        std::vector<std::string_view> words;
+        for (const auto& [word, value] : choices) {
+            if (is_word(word)) return value;
+            words.push_back(word);
+        }
+        throw not_one_of(words);
+    }
+    /// The same for a member, unless it is absent or an empty text.
+    template <class T, std::size_t kCount>
+    [[nodiscard]] std::optional<T> find_choice(std::string_view key, const Choice<T> (&choices)[kCount]) const {
+        const auto member = find_filled(key);
+        return member ? std::optional(member->choose(choices)) : std::nullopt;
+    }
     [[nodiscard]] std::vector<Reader> elements() const;
     /// Members sorted by key, nulls left out.
     [[nodiscard]] std::vector<std::pair<std::string, Reader>> members() const;
 
     [[nodiscard]] bool is_null() const;
     [[nodiscard]] bool is_string() const;
+    [[nodiscard]] bool is_empty_text() const;
+    /// A text that is `word` in any case of letters.
+    [[nodiscard]] bool is_word(std::string_view word) const;
     [[nodiscard]] bool is_boolean() const;
     [[nodiscard]] bool is_object() const;
     [[nodiscard]] bool is_array() const;
@@ -86,6 +116,7 @@ public:
 
 private:
     friend class Document;
+    [[nodiscard]] ValueError not_one_of(const std::vector<std::string_view>& words) const;
     Reader(const void* node, std::string path) : node_(node), path_(std::move(path)) {}
 
     const void* node_; // a nlohmann::json, which stays out of the headers: it takes seconds to compile
