@@ -205,12 +205,8 @@ std::string error_document(const std::exception& error, std::string_view cni_ver
     return cni::format_error(cni_version, code_of(error), message, details);
 }
 
-const char* environment(const char* name) {
-    return std::getenv(name);
-}
-
 int fail(const std::exception& error, std::string_view cni_version) {
-    const char* command = environment("CNI_COMMAND");
+    const char* command = std::getenv("CNI_COMMAND");
     const std::string document = error_document(error, cni_version, command != nullptr ? command : "");
     try {
         print(document);
@@ -221,35 +217,34 @@ int fail(const std::exception& error, std::string_view cni_version) {
 }
 
 int run() {
-    std::string cni_version(cni::kNewestVersion);
+    std::string configuration;
     try {
-        const Command command = cni::parse_command(environment);
+        const Command command = cni::parse_command(std::getenv);
         if (command == Command::version) {
             print(cni::version_output());
             return 0;
         }
         if (command == Command::add) require_standard_output();
-        cni::require_environment(command, environment);
-        std::string configuration = cni::read_configuration(STDIN_FILENO);
-        cni_version = cni::version_for_errors(configuration);
-        handle(cni::parse_request(command, environment, std::move(configuration)));
+        cni::require_environment(command, std::getenv);
+        configuration = cni::read_configuration(STDIN_FILENO);
+        handle(cni::parse_request(command, std::getenv, configuration));
         return 0;
     } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::exception& error) {
-        return fail(error, cni_version);
+        return fail(error, cni::version_for_errors(configuration));
     }
 }
 
 } // namespace
 
 std::string state_directory() {
-    const char* chosen = environment("RDMANET_STATE_DIR");
+    const char* chosen = std::getenv("RDMANET_STATE_DIR");
     return chosen != nullptr && *chosen != '\0' ? chosen : attach::kDefaultStateDirectory;
 }
 
 bool node_is_strict() {
-    const char* strict = environment("RDMANET_STRICT");
+    const char* strict = std::getenv("RDMANET_STRICT");
     return strict != nullptr && *strict != '\0' && std::string_view(strict) != "0";
 }
 

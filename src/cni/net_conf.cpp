@@ -4,8 +4,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
-#include "names.hpp"
-
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -100,6 +99,15 @@ void read_part(NetConf& conf, Strictness strictness, const std::function<void()>
 }
 
 } // namespace
+
+bool is_identifier(std::string_view text) {
+    const auto is_alphanumeric = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    };
+    return !text.empty() && is_alphanumeric(text.front()) && std::all_of(text.begin(), text.end(), [&](char c) {
+        return is_alphanumeric(c) || c == '_' || c == '.' || c == '-';
+    });
+}
 
 NetConf parse_net_conf(std::string_view text, Strictness strictness) {
     NetConf conf{.document = parse_document(text)};

@@ -5,8 +5,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
-#include "names.hpp"
-
 #include <array>
 #include <cerrno>
 #include <utility>

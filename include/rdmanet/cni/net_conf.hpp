@@ -16,6 +16,11 @@
 
 namespace rdmanet::cni {
 
+// Character rules of container IDs and network names (CNI specification, section 2).
+inline constexpr std::string_view kIdentifierRules =
+    "letters, digits, '_', '.' and '-', beginning with a letter or digit";
+[[nodiscard]] bool is_identifier(std::string_view text);
+
 /// An entry of GC's list of attachments that are still valid.
 struct ValidAttachment {
     std::string container_id;
