@@ -3,6 +3,8 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <strings.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -23,7 +25,7 @@ constexpr std::size_t kLongestName = 31; // longest known key that a misspelt ke
 
 bool is_meant_by(const KnownKey& known, std::string_view key) {
     if (known.name.ends_with('/') ? key.size() <= known.name.size() : key.size() != known.name.size()) return false;
-    return base::equals_ignoring_case(known.name, key.substr(0, known.name.size()));
+    return ::strncasecmp(known.name.data(), key.data(), known.name.size()) == 0;
 }
 
 const KnownKey* find_key(KeyLists lists, std::string_view key) {

@@ -132,6 +132,11 @@ private:
 /// The bytes after the netlink header.
 [[nodiscard]] Bytes payload_of(const nlmsghdr& message);
 
+/// All attributes of a message without a family header, as those of NETLINK_RDMA.
+[[nodiscard]] inline Attributes attributes_of(const nlmsghdr& message) {
+    return Attributes(payload_of(message));
+}
+
 /// A message split into its family header and its attributes; nullopt if it is too short or of another type.
 template <class Header>
 [[nodiscard]] std::optional<std::pair<Header, Attributes>> parse_message(const nlmsghdr& message, int type) {

@@ -27,10 +27,9 @@ Message rdma_message(int command) {
     return {message_type(command), 0};
 }
 
-/// Sets what is present in a message of that command. NETLINK_RDMA has no family header: attributes follow the netlink
-/// header.
+/// Sets what is present in a message of that command.
 void read(const nlmsghdr& message, int command, std::initializer_list<Field> fields) {
-    if (message.nlmsg_type == message_type(command)) Attributes(payload_of(message)).read(fields);
+    if (message.nlmsg_type == message_type(command)) attributes_of(message).read(fields);
 }
 
 Message request_to_move(std::uint32_t index, const Netns& netns) {
@@ -120,7 +119,7 @@ RdmaSystem parse_rdma_system(const Answer& answer) {
         throw NetlinkError("read RDMA namespace mode", answer.errno_value, answer.kernel_message);
     // Linux 5.2 only lists: it acknowledges a request for one answer, and sends none.
     if (answer.message == nullptr) return {};
-    const Attributes attributes(payload_of(*answer.message));
+    const Attributes attributes = attributes_of(*answer.message);
     RdmaSystem system;
     if (const auto mode = attributes.find_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE))
         system.netns_mode = *mode == 0 ? RdmaNetnsMode::exclusive : RdmaNetnsMode::shared;

@@ -27,7 +27,7 @@ Message request_of_uverbs(std::uint32_t index) {
 }
 
 void parse_contexts(const nlmsghdr& message, std::vector<unsigned>& users) {
-    const Attributes contexts = Attributes(payload_of(message)).nest(RDMA_NLDEV_ATTR_RES_CTX);
+    const Attributes contexts = attributes_of(message).nest(RDMA_NLDEV_ATTR_RES_CTX);
     for (const Bytes entry : contexts.find_all(RDMA_NLDEV_ATTR_RES_CTX_ENTRY))
         users.push_back(Attributes(entry).find_u32(RDMA_NLDEV_ATTR_RES_PID).value_or(0));
 }
@@ -94,7 +94,7 @@ std::vector<KernelQueuePair> list_told_pairs(Socket& rdma, std::uint32_t index) 
 } // namespace
 
 std::vector<KernelQueuePair> parse_kernel_queue_pairs(const nlmsghdr& message) {
-    const Attributes attributes(payload_of(message));
+    const Attributes attributes = attributes_of(message);
     std::vector<KernelQueuePair> found;
     append_of_kernel(attributes.nest(RDMA_NLDEV_ATTR_RES_QP), RDMA_NLDEV_ATTR_RES_QP_ENTRY, found);
     append_of_kernel(attributes.nest(RDMA_NLDEV_ATTR_RES_CM_ID), RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, found);
@@ -115,14 +115,14 @@ std::optional<std::uint32_t> find_verbs_driver(Socket& rdma, std::uint32_t index
     Message request = request_of_uverbs(index);
     const Answer answer = rdma.ask(request);
     if (answer.errno_value != 0 || answer.message == nullptr) return std::nullopt;
-    return Attributes(payload_of(*answer.message)).find_u32(RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID);
+    return attributes_of(*answer.message).find_u32(RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID);
 }
 
 std::optional<std::string> find_uverbs(Socket& rdma, std::uint32_t index) {
     Message request = request_of_uverbs(index);
     const Answer answer = rdma.ask(request);
     if (answer.errno_value != 0 || answer.message == nullptr) return std::nullopt;
-    std::string name = Attributes(payload_of(*answer.message)).text(RDMA_NLDEV_ATTR_CHARDEV_NAME);
+    std::string name = attributes_of(*answer.message).text(RDMA_NLDEV_ATTR_CHARDEV_NAME);
     return name.empty() ? std::nullopt : std::optional(std::move(name));
 }
 
