@@ -28,7 +28,7 @@ Message rdma_message(int command) {
 }
 
 /// Sets what is present in a message of that command.
-void read(const nlmsghdr& message, int command, std::initializer_list<Field> fields) {
+void read_attributes(const nlmsghdr& message, int command, std::initializer_list<Field> fields) {
     if (message.nlmsg_type == message_type(command)) attributes_of(message).read(fields);
 }
 
@@ -81,12 +81,12 @@ std::optional<RdmaPort> find_own_active_port(Socket& rdma, const Link& link, con
 std::optional<RdmaDevice> parse_rdma_device(const nlmsghdr& message) {
     RdmaDevice device;
     std::optional<std::uint32_t> index;
-    read(message, RDMA_NLDEV_CMD_GET,
-         {{RDMA_NLDEV_ATTR_DEV_INDEX, &index},
-          {RDMA_NLDEV_ATTR_DEV_NAME, &device.name},
-          {RDMA_NLDEV_ATTR_NODE_GUID, &device.node_guid},
-          {RDMA_NLDEV_ATTR_PORT_INDEX, &device.port_count}, // in this answer: the number of ports
-          {RDMA_NLDEV_ATTR_DEV_PROTOCOL, &device.protocol}});
+    read_attributes(message, RDMA_NLDEV_CMD_GET,
+                    {{RDMA_NLDEV_ATTR_DEV_INDEX, &index},
+                     {RDMA_NLDEV_ATTR_DEV_NAME, &device.name},
+                     {RDMA_NLDEV_ATTR_NODE_GUID, &device.node_guid},
+                     {RDMA_NLDEV_ATTR_PORT_INDEX, &device.port_count}, // in this answer: the number of ports
+                     {RDMA_NLDEV_ATTR_DEV_PROTOCOL, &device.protocol}});
     if (!index) return std::nullopt;
     device.index = *index;
     return device;
@@ -96,16 +96,16 @@ std::optional<RdmaPort> parse_rdma_port(const nlmsghdr& message) {
     RdmaPort port;
     std::optional<std::uint32_t> index;
     std::uint8_t state = 0;
-    read(message, RDMA_NLDEV_CMD_PORT_GET,
-         {{RDMA_NLDEV_ATTR_DEV_INDEX, &index},
-          {RDMA_NLDEV_ATTR_DEV_NAME, &port.device},
-          {RDMA_NLDEV_ATTR_PORT_INDEX, &port.port},
-          {RDMA_NLDEV_ATTR_PORT_STATE, &state},
-          {RDMA_NLDEV_ATTR_PORT_PHYS_STATE, &port.physical_state},
-          {RDMA_NLDEV_ATTR_LID, &port.lid}, // only for InfiniBand (nldev.c, fill_port_info)
-          {RDMA_NLDEV_ATTR_SM_LID, &port.sm_lid},
-          {RDMA_NLDEV_ATTR_NDEV_INDEX, &port.netdev_ifindex},
-          {RDMA_NLDEV_ATTR_NDEV_NAME, &port.netdev_name}});
+    read_attributes(message, RDMA_NLDEV_CMD_PORT_GET,
+                    {{RDMA_NLDEV_ATTR_DEV_INDEX, &index},
+                     {RDMA_NLDEV_ATTR_DEV_NAME, &port.device},
+                     {RDMA_NLDEV_ATTR_PORT_INDEX, &port.port},
+                     {RDMA_NLDEV_ATTR_PORT_STATE, &state},
+                     {RDMA_NLDEV_ATTR_PORT_PHYS_STATE, &port.physical_state},
+                     {RDMA_NLDEV_ATTR_LID, &port.lid}, // only for InfiniBand (nldev.c, fill_port_info)
+                     {RDMA_NLDEV_ATTR_SM_LID, &port.sm_lid},
+                     {RDMA_NLDEV_ATTR_NDEV_INDEX, &port.netdev_ifindex},
+                     {RDMA_NLDEV_ATTR_NDEV_NAME, &port.netdev_name}});
     if (!index) return std::nullopt;
     port.device_index = *index;
     port.state = static_cast<PortState>(state);
