@@ -100,7 +100,7 @@ void forget(const GcOptions& options) {
     if (options.forget.size() == 1)
         target.file = options.forget.front();
     else
-        target = {.container_id = options.forget.at(0), .ifname = options.forget.at(1), .file = {}};
+        target = {.container_id = options.forget.at(0), .ifname = options.forget.at(1)};
     attach::forget(target, node, options.dry_run ? attach::DryRun::yes : attach::DryRun::no,
                    [&](const Forgotten& forgotten) {
                        print(options.json ? to_json(forgotten, options.dry_run) : to_text(forgotten, options.dry_run));

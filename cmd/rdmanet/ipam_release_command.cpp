@@ -54,9 +54,9 @@ std::string why_kept(const ops::Releasable& each) try { return each.why_kept(); 
 Outcome outcome_of(const ops::Releasable& each, bool yes) {
     if (std::string why = why_kept(each); !why.empty())
         return {.verdict = "kept", .what = each.what, .reason = std::move(why)};
-    if (!yes) return {.verdict = "would release", .what = each.what, .reason = {}};
+    if (!yes) return {.verdict = "would release", .what = each.what};
     try {
-        if (each.release()) return {.verdict = "released", .what = each.what, .reason = {}};
+        if (each.release()) return {.verdict = "released", .what = each.what};
         return {.verdict = "changed", .what = each.what, .reason = "it is not as it was a moment ago: look again"};
     } catch (const base::Error& error) {
         return {.verdict = "failed", .what = each.what, .reason = error.what()};

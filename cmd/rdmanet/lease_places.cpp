@@ -81,8 +81,7 @@ ops::LeasePlaces find_lease_places(const IpamOptions& options) {
     ops::LeasePlaces places{.state_directory = options.state_directory,
                             .kubeconfig = std::move(file.kubeconfig),
                             .name_space = options.name_space,
-                            .node_name = std::move(file.node_name),
-                            .network = std::nullopt};
+                            .node_name = std::move(file.node_name)};
     if (!options.network_file.empty()) {
         places.network = read_network_file(options);
         const ipam::StoreChoice& store = places.network->store;

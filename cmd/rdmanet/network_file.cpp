@@ -149,7 +149,7 @@ std::string name_of(const std::string& file) {
 NetworkText choose_network(std::string text, const std::string& name) {
     const auto error = json_error(text);
     if (error && is_meant_as_json(text)) throw json::ParseError(*error);
-    if (!error && is_configuration(text)) return {.configuration = std::move(text), .definition = {}};
+    if (!error && is_configuration(text)) return {.configuration = std::move(text)};
     const Manifests manifests = read_manifests(text);
     if (manifests.definitions.empty())
         throw base::Error(fmt::format("expected a network configuration (JSON) or a {} (YAML or JSON), found {}",

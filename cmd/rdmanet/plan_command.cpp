@@ -112,10 +112,10 @@ struct PluginInput {
 PluginInput as_for_plugin(std::string text, const PlanOptions& options) {
     const json::Document document = json::Document::parse(text);
     const Reader root = document.root();
-    if (!root.is_object()) return {.configuration = std::move(text), .before = {}};
+    if (!root.is_object()) return {.configuration = std::move(text)};
     const Reader ours = find_ours(root);
     const Injected injected = injected_into(root, ours, options);
-    if (injected.empty() && ours.path() == root.path()) return {.configuration = std::move(text), .before = {}};
+    if (injected.empty() && ours.path() == root.path()) return {.configuration = std::move(text)};
     const auto is_injected = [&](const std::string& key) {
         return std::any_of(injected.begin(), injected.end(),
                            [&](const auto& each) { return base::equals_ignoring_case(each.first, key); });

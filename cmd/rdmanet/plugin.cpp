@@ -7,7 +7,6 @@
 #include <rdmanet/base/rollback.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
-#include <rdmanet/cni/request.hpp>
 #include <rdmanet/cni/version_output.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/state/state_directory.hpp>
@@ -16,7 +15,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <exception>
 #include <new>
 #include <string_view>
 

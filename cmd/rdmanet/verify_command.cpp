@@ -37,7 +37,7 @@ constexpr unsigned kWait = 300; // seconds
 std::vector<verify::Check> check_containers(const inventory::Inventory& inventory, const attach::Node& node,
                                             const std::string& pod) {
     std::vector<verify::Check> checks;
-    const doctor::Report report = doctor::examine(inventory, node, {.root = {}, .pod = pod, .pod_only = true});
+    const doctor::Report report = doctor::examine(inventory, node, {.pod = pod, .pod_only = true});
     for (const doctor::Finding& finding : report.findings)
         if (finding.check == "pod-device-files" || finding.check == "pod-memlock")
             checks.push_back({.id = finding.check,
@@ -50,7 +50,7 @@ std::vector<verify::Check> check_containers(const inventory::Inventory& inventor
 
 std::vector<FoundEndpoint> find_ends(const VerifyOptions& options) {
     const attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
-    const auto inventory = inventory::read_inventory({.root = {}, .state_directory = options.state_directory});
+    const auto inventory = inventory::read_inventory({.state_directory = options.state_directory});
     std::vector<FoundEndpoint> ends;
     for (std::size_t at = 0; at < options.pods.size(); ++at) {
         const auto& names = options.interfaces;

@@ -5,7 +5,6 @@
 
 #include <rdmanet/base/boot_memory.hpp>
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/pools_store.hpp>
 
 #include <algorithm>

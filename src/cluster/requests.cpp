@@ -1,7 +1,6 @@
 #include "requests.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
 

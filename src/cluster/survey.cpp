@@ -41,8 +41,7 @@ SeenRecord parse_record(const std::string& key, const json::Reader& entry, const
                       .container_id = any_text(entry, "id"),
                       .podref = any_text(entry, "podref"),
                       .ifname = any_text(entry, "ifname"),
-                      .text = entry.to_text(),
-                      .trouble = {}};
+                      .text = entry.to_text()};
     if (!record.address)
         record.trouble = fmt::format("key {} is no distance from the first address of the range", base::quoted(key));
     else if (record.container_id.empty() && record.podref.empty())
@@ -163,13 +162,8 @@ unsigned SeenPool::percent() const {
 
 SeenPool parse_seen_pool(const json::Reader& object) {
     SeenPool pool{.name = object.at("metadata").at("name").string(),
-                  .space = {},
-                  .range = {},
-                  .subnet = std::nullopt,
                   .size = object.to_text().size(),
-                  .records = {},
-                  .mark = annotation_of(object.at("metadata"), kMarkOfPool),
-                  .trouble = {}};
+                  .mark = annotation_of(object.at("metadata"), kMarkOfPool)};
     const auto spec = object.find("spec");
     if (!spec || !spec->is_object()) {
         pool.trouble = "it has no \"spec\"";
@@ -179,7 +173,7 @@ SeenPool parse_seen_pool(const json::Reader& object) {
     pool.subnet = base::IpPrefix::parse(pool.range);
     if (!pool.subnet)
         pool.trouble = fmt::format("its range {} is no prefix", base::quoted(pool.range));
-    else if (auto space = space_before(pool.name, pool_name({.space = {}, .subnet = *pool.subnet})))
+    else if (auto space = space_before(pool.name, pool_name({.subnet = *pool.subnet})))
         pool.space = *std::move(space);
     else
         pool.trouble = fmt::format("its name does not say its range, {}", pool.range);
@@ -269,7 +263,7 @@ bool has_pools(const std::string& configuration) {
 
 SeenPodState parse_seen_pod_state(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
-    SeenPodState pod{.uid = any_text(metadata, "uid"), .node = {}, .is_going = has_deletion(metadata)};
+    SeenPodState pod{.uid = any_text(metadata, "uid"), .is_going = has_deletion(metadata)};
     if (const auto spec = object.find("spec")) pod.node = any_text(*spec, "nodeName");
     pod.hash = annotation_of(metadata, kHash);
     if (const auto status = object.find("status")) {

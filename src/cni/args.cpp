@@ -4,8 +4,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
-#include <utility>
-
 namespace rdmanet::cni {
 namespace {
 

@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 namespace rdmanet::cni {
 namespace {
 
-using base::quoted;
 using json::Reader;
 
 /// The error cannot name the network, because its name is in the text. Runtimes and Multus put it in front.
@@ -36,7 +34,7 @@ SpecVersion parse_spec_version(const Reader& root) {
     if (!version)
         throw CniError(ErrorCode::incompatible_version,
                        fmt::format("incompatible CNI versions: cniVersion {} is not supported, use one of {}",
-                                   quoted(text), supported_versions_text()));
+                                   base::quoted(text), supported_versions_text()));
     return *version;
 }
 
@@ -47,7 +45,7 @@ std::string parse_name(const Reader& root) {
         throw CniError(ErrorCode::invalid_network_config, "name: missing: give the network configuration a name");
     if (!is_identifier(name))
         throw CniError(ErrorCode::invalid_network_config,
-                       fmt::format("name: expected {}, found {}", kIdentifierRules, quoted(name)));
+                       fmt::format("name: expected {}, found {}", kIdentifierRules, base::quoted(name)));
     return name;
 }
 

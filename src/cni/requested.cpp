@@ -8,7 +8,6 @@
 namespace rdmanet::cni {
 namespace {
 
-using base::quoted;
 using json::Reader;
 
 constexpr const char* kMacExpected = "a unicast MAC address like \"02:00:00:00:00:01\"";
@@ -33,7 +32,7 @@ std::optional<RequestedIp> parse_ip(std::string_view text, std::string source) {
         return RequestedIp{
             .address = prefix->address(), .prefix_length = prefix->length(), .source = std::move(source)};
     if (const auto address = base::IpAddress::parse(text))
-        return RequestedIp{.address = *address, .prefix_length = {}, .source = std::move(source)};
+        return RequestedIp{.address = *address, .source = std::move(source)};
     return std::nullopt;
 }
 
@@ -62,7 +61,7 @@ std::optional<RequestedMac> requested_mac(const NetConf& conf, const Args& args)
     const auto mac = parse_mac(args.mac);
     if (!mac)
         throw CniError(ErrorCode::invalid_environment,
-                       fmt::format("{} MAC: expected {}, found {}", args.name, kMacExpected, quoted(args.mac)));
+                       fmt::format("{} MAC: expected {}, found {}", args.name, kMacExpected, base::quoted(args.mac)));
     return RequestedMac{.mac = *mac, .source = fmt::format("{} MAC", args.name)};
 }
 
@@ -76,7 +75,7 @@ std::vector<RequestedIp> requested_ips(const NetConf& conf, const Args& args) {
         auto ip = parse_ip(text, fmt::format("{} IP", args.name));
         if (!ip)
             throw CniError(ErrorCode::invalid_environment,
-                           fmt::format("{} IP: expected {}, found {}", args.name, kIpExpected, quoted(text)));
+                           fmt::format("{} IP: expected {}, found {}", args.name, kIpExpected, base::quoted(text)));
         ips.push_back(*std::move(ip));
     }
     return ips;

@@ -66,9 +66,8 @@ void parse_routes(const Reader& object, Result& result) {
 void parse_family(const Reader& root, std::string_view key, Result& result) {
     const auto family = root.find(key);
     if (!family) return;
-    result.ips.push_back({.address = parse_prefix(family->at("ip")),
-                          .gateway = parse_optional_address(*family, "gateway"),
-                          .interface = {}});
+    result.ips.push_back(
+        {.address = parse_prefix(family->at("ip")), .gateway = parse_optional_address(*family, "gateway")});
     parse_routes(*family, result);
 }
 

@@ -1,6 +1,5 @@
 #include "parts.hpp"
 
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/json/known_keys.hpp>
 
 #include <string_view>

@@ -7,8 +7,6 @@
 namespace rdmanet::config {
 namespace {
 
-using json::Reader;
-
 // The words of sriov-cni and of whereabouts ("verbose"), so that configurations written for them still work.
 constexpr json::Choice<base::LogLevel> kLogLevels[] = {
     {"panic", base::LogLevel::error}, {"error", base::LogLevel::error},  {"warning", base::LogLevel::warning},
@@ -27,7 +25,7 @@ bool is_our_log(std::string_view file) {
 
 /// Network configurations may come from tenants of the cluster, and root opens the file. Other files below /var/log
 /// belong to other programs, which may act on what a tenant writes there (wtmp, the journal, logs of other pods).
-std::string parse_log_file(const Reader& reader) {
+std::string parse_log_file(const json::Reader& reader) {
     const std::string path = reader.string();
     const std::string directory = fmt::format("{}/", kLogDirectory);
     std::string file = path.starts_with(directory) ? path.substr(directory.size()) : std::string();
@@ -39,7 +37,7 @@ std::string parse_log_file(const Reader& reader) {
 } // namespace
 
 LogTarget parse_log_target(const cni::NetConf& conf) {
-    const Reader root = conf.document.root();
+    const json::Reader root = conf.document.root();
     LogTarget target;
     if (const auto file = root.find_filled("logFile")) target.file = parse_log_file(*file);
     if (target.file) target.level = base::LogLevel::info;

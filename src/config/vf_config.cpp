@@ -7,11 +7,10 @@
 namespace rdmanet::config {
 namespace {
 
-using json::KnownKey;
 using json::Reader;
 
 // test/e2e/readme_test.cpp compares this list with the table of docs/configuration.md.
-constexpr KnownKey kVfKeys[] = {
+constexpr json::KnownKey kVfKeys[] = {
     {"vlan"},          {"vlanQoS"},    {"vlanProto"},           {"spoofchk"},
     {"trust"},         {"link_state"}, {"min_tx_rate"},         {"max_tx_rate"},
     {"rdmaIsolation"}, {"guid"},       {"ibKubernetesEnabled"}, {"deviceID"},

@@ -7,14 +7,11 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/leases/machine.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 #include <variant>
-#include <vector>
 
 namespace rdmanet::doctor {
 namespace {

@@ -7,7 +7,6 @@
 #include <rdmanet/base/base64.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 #include <rdmanet/json/reader.hpp>
 
@@ -76,10 +75,9 @@ First first_plugin_of(const std::string& file) try {
     const auto kubeconfig = list.front().find("kubeconfig");
     return {.type = type->string(),
             .socket = socket_of(list.front()),
-            .kubeconfig = kubeconfig ? kubeconfig->string() : std::string(),
-            .trouble = {}};
+            .kubeconfig = kubeconfig ? kubeconfig->string() : std::string()};
 } catch (const base::Error& error) {
-    return {.type = {}, .socket = {}, .kubeconfig = {}, .trouble = error.what()};
+    return {.trouble = error.what()};
 }
 
 /// The thick Multus' plugin only passes a call on. It waits for the socket, for up to a minute.

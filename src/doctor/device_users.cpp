@@ -8,12 +8,11 @@ namespace rdmanet::doctor {
 namespace {
 
 using inventory::Device;
-using inventory::RdmaDevice;
 
 /// The function whose RDMA device on the host has that name; nullptr for soft-RoCE, which pods do not get.
 const Device* find_function(const Context& context, const std::string& rdma_name) {
     for (const Device& device : context.inventory.devices)
-        for (const RdmaDevice& rdma : device.rdma)
+        for (const inventory::RdmaDevice& rdma : device.rdma)
             if (device.address && rdma.place == 0 && rdma.name == rdma_name) return &device;
     return nullptr;
 }

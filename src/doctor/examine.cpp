@@ -16,8 +16,6 @@
 namespace rdmanet::doctor {
 namespace {
 
-using inventory::Inventory;
-
 std::vector<std::span<const Check>> all_layers() {
     return {hardware_checks(),
             gpu_checks(),
@@ -58,7 +56,7 @@ std::vector<std::span<const Check>> all_layers() {
 
 /// "ok" of a check that had nothing to look at would say too much. Why nothing is there is for the layers below, and
 /// for the check of all devices.
-void require_something(const CheckInfo& check, const Inventory& inventory) {
+void require_something(const CheckInfo& check, const inventory::Inventory& inventory) {
     if (check.layer != Layer::rdma || check.id == "rdma-devices") return;
     if (std::all_of(inventory.devices.begin(), inventory.devices.end(),
                     [](const inventory::Device& device) { return device.rdma.empty(); }))
@@ -137,7 +135,7 @@ Severity Report::worst() const {
     return worst;
 }
 
-Report examine(const Inventory& inventory, const attach::Node& node, const Options& options) {
+Report examine(const inventory::Inventory& inventory, const attach::Node& node, const Options& options) {
     PortWatch port_watch(inventory);
     if (!options.pod_only) port_watch.begin();
     KernelLog kernel_log(options.root);
@@ -156,7 +154,7 @@ Report examine(const Inventory& inventory, const attach::Node& node, const Optio
                           .api_server = api_server,
                           .host_links = host_links,
                           .port_watch = port_watch};
-    Report report{.checks = {}, .findings = {}, .unseen = inventory.unseen};
+    Report report{.unseen = inventory.unseen};
     Findings found;
     for (const auto& layer : all_layers())
         for (const Check& check : layer)

@@ -1,6 +1,5 @@
 // PFs and VFs: what keeps one from being an RDMA device that a pod can have.
 #include "checks.hpp"
-#include "files.hpp"
 #include "vfs.hpp"
 
 #include <rdmanet/base/error.hpp>

@@ -3,7 +3,6 @@
 #include "files.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <fcntl.h>

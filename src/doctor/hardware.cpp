@@ -1,14 +1,10 @@
 // Cards and their PCIe links.
 #include "checks.hpp"
-#include "files.hpp"
 
 #include <charconv>
 
 namespace rdmanet::doctor {
 namespace {
-
-using inventory::Device;
-using inventory::PciFunction;
 
 /// "16.0 GT/s PCIe": the number; 0 if it is none.
 double transfers_of(const std::string& speed) {
@@ -19,7 +15,8 @@ double transfers_of(const std::string& speed) {
 
 void check_presence(const Context& context, Findings& found) {
     const auto& devices = context.inventory.devices;
-    const bool any = std::any_of(devices.begin(), devices.end(), [](const Device& each) { return !!each.address; });
+    const bool any =
+        std::any_of(devices.begin(), devices.end(), [](const inventory::Device& each) { return !!each.address; });
     if (!any)
         found.failure("", "the PCI bus has no network function",
                       "check that the card is in its slot and that firmware does not disable the slot");
@@ -27,9 +24,9 @@ void check_presence(const Context& context, Findings& found) {
 
 /// A slot with fewer lanes, or an earlier generation of PCIe, is slower than the card.
 void check_pcie_link(const Context& context, Findings& found) {
-    for (const Device& device : context.inventory.devices) {
+    for (const inventory::Device& device : context.inventory.devices) {
         if (!device.pci || device.pci->link_width == 0 || device.rdma.empty()) continue;
-        const PciFunction& pci = *device.pci;
+        const inventory::PciFunction& pci = *device.pci;
         const bool is_narrow = pci.link_width < pci.most_link_width;
         if (!is_narrow && transfers_of(pci.link_speed) >= transfers_of(pci.most_link_speed)) continue;
         found.warning(subject_of(device),

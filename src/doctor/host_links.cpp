@@ -15,7 +15,7 @@ const std::vector<kernel::Link>& HostLinks::links() {
 const std::vector<kernel::Route>& HostLinks::routes() {
     if (!routes_) {
         auto route = open_on_host(inventory_, kernel::Protocol::route);
-        routes_ = kernel::list_routes(route, {.family = {}, .ifindex = {}, .table = kernel::kMainTable});
+        routes_ = kernel::list_routes(route, {.table = kernel::kMainTable});
     }
     return *routes_;
 }

@@ -12,7 +12,6 @@
 namespace rdmanet::doctor {
 namespace {
 
-using inventory::Device;
 using inventory::NetDevice;
 
 struct NeighbourTable {
@@ -64,7 +63,7 @@ void check_neighbours(const Context& context, Findings& found) {
 
 /// A driver that knows the bond has one RDMA device for it, and none for its ports (mlx5: "RoCE LAG").
 void check_bonds(const Context& context, Findings& found) {
-    for (const Device& device : context.inventory.devices)
+    for (const inventory::Device& device : context.inventory.devices)
         for (const NetDevice& net : device.net) {
             if (net.place != 0 || net.master.empty() || device.rdma.empty() ||
                 device.rdma.front().name.find("bond") != std::string::npos ||
@@ -102,7 +101,7 @@ void check_network_service(const Context& context, Findings& found) {
     for (const NetworkService& service : kNetworkServices) {
         std::size_t count = 0;
         const NetDevice* first = nullptr;
-        for (const Device& device : context.inventory.devices)
+        for (const inventory::Device& device : context.inventory.devices)
             for (const NetDevice& net : device.net)
                 if (net.place == 0 && device.pci && device.pci->pf && manages(context, service, net) && count++ == 0)
                     first = &net;

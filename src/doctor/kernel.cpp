@@ -9,8 +9,6 @@
 namespace rdmanet::doctor {
 namespace {
 
-using inventory::Device;
-
 std::string_view rdma_driver_of(std::string_view net) {
     for (const DriverPair& pair : kDrivers)
         if (pair.net == net) return pair.rdma;
@@ -27,7 +25,7 @@ void check_module_directory(const Context& context, Findings& found) {
 }
 
 void check_driver(const Context& context, Findings& found) {
-    for (const Device& device : context.inventory.devices)
+    for (const inventory::Device& device : context.inventory.devices)
         if (device.pci && device.pci->driver.empty() && !device.pci->pf)
             found.warning(subject_of(device), fmt::format("it ({}) has no driver", device.pci->id_text()),
                           fmt::format("`echo {} >/sys/bus/pci/drivers_probe` binds it if its driver is loaded; "
@@ -36,7 +34,7 @@ void check_driver(const Context& context, Findings& found) {
 }
 
 void check_rdma_driver(const Context& context, Findings& found) {
-    for (const Device& device : context.inventory.devices) {
+    for (const inventory::Device& device : context.inventory.devices) {
         const std::string_view wanted = device.pci ? rdma_driver_of(device.pci->driver) : std::string_view();
         if (wanted.empty() || !device.rdma.empty() || is_loaded(context, wanted)) continue;
         found.failure(

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstddef>
 #include <string_view>
-#include <utility>
 
 namespace rdmanet::doctor {
 namespace {
@@ -46,7 +45,7 @@ void take_allocations(const json::Reader& data, KubeletDevices& all) {
         }
         for (const json::Reader& list : lists)
             for (const json::Reader& device : list.elements())
-                all.allocations.push_back({.pod = {}, .pod_uid = pod_uid, .device = device.string()});
+                all.allocations.push_back({.pod_uid = pod_uid, .device = device.string()});
     }
 }
 
@@ -75,8 +74,7 @@ void ask_for_allocations(const std::string& socket, const base::Deadline& deadli
     for (const podresources::Pod& pod : podresources::list_pods(socket, deadline))
         for (const podresources::Devices& devices : pod.devices)
             for (const std::string& id : devices.ids)
-                all.allocations.push_back(
-                    {.pod = base::scoped_name(pod.name_space, pod.name), .pod_uid = {}, .device = id});
+                all.allocations.push_back({.pod = base::scoped_name(pod.name_space, pod.name), .device = id});
     all.knows_names = true;
 }
 

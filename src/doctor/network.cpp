@@ -1,6 +1,5 @@
 // Interfaces on the host.
 #include "checks.hpp"
-#include "files.hpp"
 
 #include <rdmanet/base/text.hpp>
 
@@ -16,7 +15,6 @@ namespace {
 
 using inventory::Device;
 using inventory::Interface;
-using inventory::NetDevice;
 
 /// What does not work without the interface. An InfiniBand port needs only its driver (ib_ipoib is a user of it).
 std::string_view loss_of(const Device& device) {
@@ -27,7 +25,7 @@ std::string_view loss_of(const Device& device) {
 
 void check_parent_up(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices)
-        for (const NetDevice& net : device.net)
+        for (const inventory::NetDevice& net : device.net)
             if (is_host_parent(device, net) && !net.is_up && !found.has_failed(subject_of(device)))
                 found.warning(subject_of(device), fmt::format("interface {} is down, so {}", net.name, loss_of(device)),
                               fmt::format("`ip link set {} up`, and let the node's network service do that at boot",
@@ -40,7 +38,7 @@ void check_mtu(const Context& context, Findings& found) {
     constexpr unsigned kHeaders = 96;
     constexpr unsigned kMostRdmaMtu = 4096;
     for (const Device& device : context.inventory.devices)
-        for (const NetDevice& net : device.net) {
+        for (const inventory::NetDevice& net : device.net) {
             if (!is_host_parent(device, net) || !net.is_up || device.rdma.front().protocol != "roce") continue;
             unsigned rdma_mtu = kMostRdmaMtu;
             while (rdma_mtu > 256 && rdma_mtu + kHeaders > net.mtu) rdma_mtu /= 2;

@@ -19,10 +19,8 @@
 namespace rdmanet::doctor {
 namespace {
 
-using attach::Misfit;
 using base::quoted;
 using inventory::Device;
-using inventory::NetDevice;
 using inventory::RdmaDevice;
 using kernel::Link;
 
@@ -46,7 +44,7 @@ std::string find_net_device(const Device& device, const std::string& name) {
     for (const RdmaDevice& rdma : device.rdma)
         if (rdma.name == name && !rdma.ports.empty() && !rdma.ports.front().net_device.empty())
             return rdma.ports.front().net_device;
-    for (const NetDevice& net : device.net)
+    for (const inventory::NetDevice& net : device.net)
         if (net.place == 0 && net.kind == "ipoib") return net.name;
     return {};
 }
@@ -101,7 +99,7 @@ std::string names_instead_of(const Context& context, const std::string& name) {
     return renames ? list_of(names) : std::string();
 }
 
-void refuse(const Network& network, const Misfit& misfit, Findings& found) {
+void refuse(const Network& network, const attach::Misfit& misfit, Findings& found) {
     report_misfit(network, fmt::format("ADD refuses it: {}", misfit.what), misfit.fix, found);
 }
 

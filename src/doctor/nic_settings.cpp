@@ -1,6 +1,5 @@
 // Settings of Ethernet ports that RoCE needs: its version, MTUs of VFs, flow control, marks of congestion.
 #include "checks.hpp"
-#include "files.hpp"
 #include "ports.hpp"
 #include "vfs.hpp"
 
@@ -12,15 +11,13 @@ namespace {
 using base::shell_word;
 using inventory::Device;
 using inventory::NetDevice;
-using inventory::RdmaDevice;
-using inventory::RdmaPort;
 
 /// The kernel's default is RoCE v2 (CMA_PREFERRED_ROCE_GID_TYPE, cma.c). The device's directory in configfs is there
 /// if somebody made it (drivers/infiniband/core/cma_configfs.c).
 void check_default_roce(const Context& context, Findings& found) {
     for (const Device& device : context.inventory.devices)
-        for (const RdmaDevice& rdma : device.rdma)
-            for (const RdmaPort& port : rdma.ports) {
+        for (const inventory::RdmaDevice& rdma : device.rdma)
+            for (const inventory::RdmaPort& port : rdma.ports) {
                 const std::string file =
                     fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_mode", rdma.name, port.number);
                 if (line_of(context.path(file)) != "IB/RoCE v1") continue;

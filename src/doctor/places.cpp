@@ -8,18 +8,13 @@
 namespace rdmanet::doctor {
 namespace {
 
-using inventory::Device;
-using inventory::Namespace;
-using inventory::RdmaDevice;
-using kernel::RdmaNetnsMode;
-
 std::string place_of(const Context& context, std::size_t place) {
     return place == 0 ? "on the host" : fmt::format("in {}", context.inventory.namespaces[place]);
 }
 
 /// How the devices in a namespace come back to the host: the kernel returns them when the namespace ends
 /// (default_device_exit_net(), net/core/dev.c; rdma_dev_exit_net(), drivers/infiniband/core/device.c).
-std::string ending_of(const Namespace& place) {
+std::string ending_of(const inventory::Namespace& place) {
     constexpr std::string_view kNamed = "/run/netns/";
     if (!place.pod.name.empty() || !place.pod_uid.empty()) return "delete the pod";
     if (place.mount_point.starts_with(kNamed))
@@ -30,12 +25,12 @@ std::string ending_of(const Namespace& place) {
 
 /// A device whose net and RDMA devices are in two namespaces works in neither.
 void check_apart(const Context& context, Findings& found) {
-    if (context.inventory.mode() != RdmaNetnsMode::exclusive) return;
-    for (const Device& device : context.inventory.devices) {
+    if (context.inventory.mode() != kernel::RdmaNetnsMode::exclusive) return;
+    for (const inventory::Device& device : context.inventory.devices) {
         if (device.net.empty() || device.rdma.empty()) continue;
         const std::size_t net = device.net.front().place;
         const auto away = std::find_if(device.rdma.begin(), device.rdma.end(),
-                                       [&](const RdmaDevice& rdma) { return rdma.place != net; });
+                                       [&](const inventory::RdmaDevice& rdma) { return rdma.place != net; });
         if (away == device.rdma.end()) continue;
         found.failure(subject_of(device),
                       fmt::format("its net device is {}, and its RDMA device {} is {}: RDMA works in neither",
@@ -49,9 +44,9 @@ void check_apart(const Context& context, Findings& found) {
 /// A namespace whose pod was lost keeps its function for ever. Between two runs of its containers, a pod has no process
 /// either if its runtime has no pause container, so only a person can tell.
 void check_strays(const Context& context, Findings& found) {
-    for (const Device& device : context.inventory.devices) {
+    for (const inventory::Device& device : context.inventory.devices) {
         if (device.net.empty() || device.net.front().place == 0) continue;
-        const Namespace& place = context.inventory.namespaces[device.net.front().place];
+        const inventory::Namespace& place = context.inventory.namespaces[device.net.front().place];
         if (place.mount_point.empty() || !place.pod.name.empty() || !place.pod_uid.empty() || !place.trouble.empty())
             continue;
         found.info(subject_of(device),

@@ -9,7 +9,6 @@ namespace rdmanet::doctor {
 namespace {
 
 using inventory::Interface;
-using inventory::RdmaPort;
 using kernel::IpoibMode;
 
 std::string_view ipoib_mode_name(IpoibMode mode) {
@@ -37,7 +36,7 @@ Cause cause_in_partition(const Interface& interface) {
 /// Why an interface that is up does not join. The kernel looks at these in this order (ipoib_ib_dev_open() in
 /// ipoib_ib.c, ipoib_mcast_join_task() in ipoib_multicast.c, drivers/infiniband/ulp/ipoib).
 Cause cause_of_silence(const Context& context, const Interface& interface) {
-    const RdmaPort* const port = inventory::find_port(context.inventory, interface);
+    const inventory::RdmaPort* const port = inventory::find_port(context.inventory, interface);
     if (port == nullptr || port->state == kernel::PortState::active) return cause_in_partition(interface);
     const std::string where = fmt::format("{} is {}", port_name(interface), port->state);
     if (port->physical_state == "LinkUp")

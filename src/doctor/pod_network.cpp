@@ -3,7 +3,6 @@
 #include "lists.hpp"
 #include "pod_view.hpp"
 
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/route.hpp>
 

@@ -12,12 +12,10 @@
 namespace rdmanet::doctor {
 namespace {
 
-using inventory::Interface;
-
 /// Containers need the RDMA device's files in their own /dev. A device plugin gives them.
 void check_pod_files(const Context& context, Findings& found) {
     const std::vector<std::string> processes = processes_of(context);
-    for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
+    for_each_interface(context, [&](const inventory::Interface& interface, const std::string& subject) {
         if (interface.files.empty() || found.has_failed(subject)) return;
         const std::string& file = interface.files.front();
         const bool any = std::any_of(processes.begin(), processes.end(), [&](const std::string& process) {

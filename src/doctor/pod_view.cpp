@@ -1,6 +1,5 @@
 #include "pod_view.hpp"
 
-#include "files.hpp"
 #include "processes.hpp"
 
 #include <rdmanet/base/deadline.hpp>

@@ -5,7 +5,6 @@
 
 #include <rdmanet/kernel/netlink_socket.hpp>
 
-#include <optional>
 #include <string>
 #include <vector>
 

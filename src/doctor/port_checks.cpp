@@ -14,8 +14,6 @@
 namespace rdmanet::doctor {
 namespace {
 
-using base::shell_word;
-using inventory::Device;
 using inventory::NetDevice;
 
 /// A priority without PFC that has the same buffer.
@@ -50,7 +48,7 @@ std::string fix_of_buffers(const NetDevice& net, Plan& plan, unsigned priority) 
     return fmt::format("give priority {0} a buffer of its own with room: `dcb buffer set dev {1} prio-buffer {0}:{2} "
                        "buffer-size {2}:BYTES`. If `dcb buffer show dev {1}` shows that the others use up the total, "
                        "make another one smaller first",
-                       priority, shell_word(net.name), buffer);
+                       priority, base::shell_word(net.name), buffer);
 }
 
 /// What is wrong with the buffer of a priority with PFC: one that is full of packets of other priorities has no room
@@ -67,7 +65,7 @@ std::optional<std::string> find_fault(const kernel::FlowControl& flow, const Net
 }
 
 void check_buffers(const Context& context, Findings& found) {
-    for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
+    for_each_port(context, [&](const inventory::Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
         if (!flow.buffers) return;
         Plan plan = flow.buffers->of_priority;
         for (unsigned priority = 0; priority < kernel::kPriorities; ++priority)

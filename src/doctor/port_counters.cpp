@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <utility>
 
 namespace rdmanet::doctor {

@@ -14,7 +14,6 @@ namespace {
 using inventory::Device;
 using inventory::RdmaDevice;
 using inventory::RdmaPort;
-using kernel::PortState;
 
 template <class Visit>
 void for_each_rdma(const Context& context, const Visit& visit) {
@@ -81,7 +80,7 @@ bool is_wanted(const Context& context, const Device& device, const RdmaPort& por
 void check_port_state(const Context& context, Findings& found) {
     for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
         for (const RdmaPort& port : rdma.ports) {
-            if (port.state == PortState::active || !is_wanted(context, device, port) ||
+            if (port.state == kernel::PortState::active || !is_wanted(context, device, port) ||
                 found.has_failed(subject_of(device)))
                 continue;
             const std::string where = fmt::format("port {} of {} is {}", port.number, rdma.name, port.state);
@@ -102,7 +101,7 @@ void check_port_state(const Context& context, Findings& found) {
 void check_lanes(const Context& context, Findings& found) {
     for_each_rdma(context, [&](const Device& device, const RdmaDevice& rdma) {
         for (const RdmaPort& port : rdma.ports)
-            if (port.state == PortState::active && port.link_layer == "InfiniBand" &&
+            if (port.state == kernel::PortState::active && port.link_layer == "InfiniBand" &&
                 port.rate.find("(1X") != std::string::npos)
                 found.warning(
                     subject_of(device),

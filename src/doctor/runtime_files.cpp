@@ -169,7 +169,7 @@ std::vector<Table> tables_of(std::string_view toml) {
         const std::size_t end = std::min(toml.find('\n', line), toml.size());
         if (std::string name = table_in(toml.substr(line, end - line)); !name.empty()) {
             if (!tables.empty()) tables.back().text = toml.substr(begin, line - begin);
-            tables.push_back({.name = std::move(name), .text = {}});
+            tables.push_back({.name = std::move(name)});
             begin = end;
         }
         line = end + 1;

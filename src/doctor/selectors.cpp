@@ -4,7 +4,6 @@
 #include <rdmanet/json/reader.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -73,7 +72,7 @@ std::string text_of(const json::Reader& object, std::string_view key) {
 Pool pool_in(PluginKind kind, const json::Reader& entry) {
     const std::string prefix = text_of(entry, "resourcePrefix");
     const std::string name = entry.at("resourceName").string();
-    Pool pool{.resource = prefix.empty() ? name : fmt::format("{}/{}", prefix, name), .choices = {}};
+    Pool pool{.resource = prefix.empty() ? name : fmt::format("{}/{}", prefix, name)};
     const auto selectors = entry.find("selectors");
     if (kind == PluginKind::shared)
         pool.choices.push_back(shared_selectors_in(entry));

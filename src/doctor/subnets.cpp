@@ -2,7 +2,6 @@
 #include "checks.hpp"
 
 #include <rdmanet/base/deadline.hpp>
-#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/kernel/route.hpp>
@@ -15,11 +14,9 @@
 namespace rdmanet::doctor {
 namespace {
 
-using inventory::Interface;
-
 /// A pod's interface, and one of its addresses.
 struct Member {
-    const Interface* interface = nullptr;
+    const inventory::Interface* interface = nullptr;
     base::IpPrefix address;
 
     [[nodiscard]] std::string subnet() const { return fmt::format("{}/{}", address.network(), address.length()); }
@@ -30,7 +27,7 @@ using Networks = std::map<std::pair<std::string, base::Family>, std::vector<Memb
 
 Networks list_networks(const Context& context) {
     Networks networks;
-    for (const Interface& interface : context.inventory.interfaces) {
+    for (const inventory::Interface& interface : context.inventory.interfaces) {
         if (interface.network.empty() || interface.net.place == 0) continue;
         for (const base::IpPrefix& address : interface.addresses) {
             const Member member{.interface = &interface, .address = address};

@@ -1,6 +1,5 @@
 // The mark that drivers of NVIDIA's OFED give all RoCE packets of a port.
 #include "checks.hpp"
-#include "files.hpp"
 #include "ports.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -9,10 +8,6 @@
 
 namespace rdmanet::doctor {
 namespace {
-
-using inventory::Device;
-using inventory::NetDevice;
-using inventory::RdmaPort;
 
 /// "Global tclass=106": eight bits, of which the upper six are the DSCP. Without the line, programs choose.
 std::optional<unsigned> read_traffic_class(const std::string& file) {
@@ -29,10 +24,10 @@ unsigned priority_of(const kernel::FlowControl& flow, unsigned dscp) {
     return at == flow.dscp_priorities.end() ? dscp >> 3U : at->second;
 }
 
-void compare(const Context& context, const Device& device, const NetDevice& net, const kernel::FlowControl& flow,
-             Findings& found) {
+void compare(const Context& context, const inventory::Device& device, const inventory::NetDevice& net,
+             const kernel::FlowControl& flow, Findings& found) {
     for (const inventory::RdmaDevice& rdma : device.rdma)
-        for (const RdmaPort& port : rdma.ports) {
+        for (const inventory::RdmaPort& port : rdma.ports) {
             const std::string file =
                 fmt::format("/sys/class/infiniband/{}/tc/{}/traffic_class", rdma.name, port.number);
             const auto traffic_class = read_traffic_class(context.path(file));
@@ -53,7 +48,8 @@ void compare(const Context& context, const Device& device, const NetDevice& net,
 /// A port that takes the priority from the VLAN tag does not look at the DSCP. PFC that is off altogether is a finding
 /// of another check.
 void check_traffic_class(const Context& context, Findings& found) {
-    for_each_port(context, [&](const Device& device, const NetDevice& net, const kernel::FlowControl& flow) {
+    for_each_port(context, [&](const inventory::Device& device, const inventory::NetDevice& net,
+                               const kernel::FlowControl& flow) {
         const std::string trust = line_of(context.path(fmt::format("/sys/class/net/{}/qos/trust", net.name)));
         if (flow.pfc != 0 && trust != "pcp") compare(context, device, net, flow, found);
     });

@@ -3,10 +3,7 @@
 #include "files.hpp"
 #include "vfs.hpp"
 
-#include <rdmanet/base/text.hpp>
-
 #include <algorithm>
-#include <string_view>
 
 namespace rdmanet::doctor {
 namespace {

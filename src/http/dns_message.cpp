@@ -46,7 +46,7 @@ std::optional<Question> make_question(std::string_view name, Family family) {
     constexpr unsigned kRecursionDesired = 0x0100;
     constexpr std::size_t kLongestLabel = 63;
     constexpr std::size_t kLongestName = 254; // with a dot for each label
-    Question question{.family = family, .id = random_number(), .packet = {}};
+    Question question{.family = family, .id = random_number()};
     for (const unsigned number : {unsigned{question.id}, kRecursionDesired, 1U, 0U, 0U, 0U})
         append_number(question.packet, number);
     if (name.ends_with('.')) name.remove_suffix(1);
@@ -70,9 +70,9 @@ std::optional<NameAnswer> parse_answer(std::span<const unsigned char> bytes, con
         ns_msg_id(message) != question.id || ns_msg_getflag(message, ns_f_qr) == 0 || !repeats(bytes, question))
         return std::nullopt;
     const auto code = ns_msg_getflag(message, ns_f_rcode);
-    if (code == ns_r_nxdomain) return NameAnswer{.verdict = Verdict::unknown_name, .addresses = {}};
-    if (code != ns_r_noerror) return NameAnswer{.verdict = Verdict::refused, .addresses = {}};
-    NameAnswer answer{.addresses = {}, .is_cut = ns_msg_getflag(message, ns_f_tc) != 0};
+    if (code == ns_r_nxdomain) return NameAnswer{.verdict = Verdict::unknown_name};
+    if (code != ns_r_noerror) return NameAnswer{.verdict = Verdict::refused};
+    NameAnswer answer{.is_cut = ns_msg_getflag(message, ns_f_tc) != 0};
     for (int at = 0; at < ns_msg_count(message, ns_s_an); ++at) {
         ns_rr record;
         if (::ns_parserr(&message, ns_s_an, at, &record) != 0) break; // a cut one

@@ -11,23 +11,17 @@
 namespace rdmanet::inventory {
 namespace {
 
-using base::BusAddress;
-
 /// Sub-functions are auxiliary devices below their PCI function: "mlx5_core.sf.4".
 std::vector<Device> list_sub_functions(const std::string& sysfs) {
     constexpr std::string_view kPart = ".sf.";
     std::vector<Device> found;
     const std::string directory = fmt::format("{}/bus/auxiliary/devices", sysfs);
     for (const std::string& name : names_in(directory)) {
-        const auto address = name.find(kPart) == std::string::npos ? std::nullopt : BusAddress::parse(name);
+        const auto address = name.find(kPart) == std::string::npos ? std::nullopt : base::BusAddress::parse(name);
         if (!address) continue;
         const std::string target = link_target_of(fmt::format("{}/{}", directory, name));
         const std::string above = target.substr(0, target.rfind('/'));
-        found.push_back({.address = address,
-                         .pci = {},
-                         .parent = base::PciAddress::parse(above.substr(above.rfind('/') + 1)),
-                         .net = {},
-                         .rdma = {}});
+        found.push_back({.address = address, .parent = base::PciAddress::parse(above.substr(above.rfind('/') + 1))});
     }
     return found;
 }
@@ -48,7 +42,7 @@ public:
             if (device != nullptr)
                 device->rdma.push_back(seen.described);
             else
-                without_bus_.push_back({.address = {}, .pci = {}, .parent = {}, .net = {}, .rdma = {seen.described}});
+                without_bus_.push_back({.rdma = {seen.described}});
         }
     }
 
@@ -78,7 +72,7 @@ std::vector<Device> list_devices(const std::string& sysfs, const std::vector<Sid
             others.push_back(std::move(function));
             continue;
         }
-        Device device{.address = function.address, .pci = {}, .parent = {}, .net = {}, .rdma = {}};
+        Device device{.address = function.address};
         device.pci = std::move(function);
         devices.push_back(std::move(device));
     }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <string_view>
 
 namespace rdmanet::inventory {
 

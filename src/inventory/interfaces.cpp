@@ -1,7 +1,5 @@
 #include "side.hpp"
 
-#include <rdmanet/base/format.hpp>
-
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -8,12 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
-#include <utility>
 
 namespace rdmanet::inventory {
 namespace {
 
-using kernel::Devlink;
 using kernel::Protocol;
 
 /// If enable_roce is false, mlx5_ib still makes a device, for raw Ethernet packets. The kernel names no protocol of it
@@ -30,7 +28,7 @@ bool can_have_vfs(const Device& device) {
 }
 
 void read_devlink(const SideReader& reader, std::vector<Device>& devices) {
-    auto devlink = Devlink::find(reader.open_on_host(Protocol::generic));
+    auto devlink = kernel::Devlink::find(reader.open_on_host(Protocol::generic));
     if (!devlink) return;
     for (Device& device : devices) {
         if (can_have_vfs(device)) device.is_switchdev = devlink->is_switchdev(*device.address);

@@ -7,7 +7,6 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/inventory/files.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <sys/utsname.h>

@@ -1,6 +1,5 @@
 #include "side.hpp"
 
-#include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/inventory/files.hpp>
 #include <rdmanet/kernel/address.hpp>
@@ -29,9 +28,7 @@ NetDevice describe(const Link& link, std::size_t place) {
             .hardware_address = link.hardware_address_text(),
             .mtu = link.mtu,
             .is_up = link.is_up(),
-            .has_carrier = (link.flags & IFF_LOWER_UP) != 0,
-            .speed = {},
-            .master = {}};
+            .has_carrier = (link.flags & IFF_LOWER_UP) != 0};
 }
 
 /// Whether something of RDMA can be behind the link: a device of its own, or a parent. An IPoIB child may be without
@@ -43,7 +40,7 @@ bool is_of_interest(const Link& link) {
 std::vector<SeenLink> read_links(Socket& route, const std::string& sysfs, std::size_t place) {
     std::vector<SeenLink> links;
     for (Link& link : kernel::list_links(route)) {
-        SeenLink seen{.link = std::move(link), .described = {}};
+        SeenLink seen{.link = std::move(link)};
         seen.described = describe(seen.link, place);
         if (is_of_interest(seen.link)) {
             for (const kernel::Address& address : kernel::list_addresses(route, seen.link.ifindex)) {
@@ -108,7 +105,6 @@ void SideReader::read_rdma(Side& side, Socket& rdma, std::size_t place) const {
                                     .node_guid = device.node_guid,
                                     .protocol = device.protocol,
                                     .firmware = line_of(fmt::format("{}/fw_ver", directory)),
-                                    .ports = {},
                                     .files = files_of(device.name, files_)},
                       .ports = kernel::list_rdma_ports(rdma, device),
                       .bus_device = link_name_of(fmt::format("{}/device", directory))};
@@ -134,7 +130,6 @@ Side SideReader::read_host() {
     std::optional<Socket> rdma;
     if (has_rdma) rdma = is_on_host() ? Socket::find_rdma(deadline) : Socket::find_rdma_in(host_, deadline);
     Side side{.links = read_links(route, roots_.sysfs, 0),
-              .rdma = {},
               .rdma_sysfs = fmt::format("{}/class/infiniband", roots_.sysfs)};
     if (!rdma) return side;
     rdma_system_ = kernel::read_rdma_system(*rdma);
@@ -147,7 +142,6 @@ Side SideReader::read_pod(const kernel::Netns& netns, std::size_t place) {
     Socket route = Socket::open_in(netns, kernel::Protocol::route, deadline);
     sysfs_.emplace_back(netns);
     Side side{.links = read_links(route, sysfs_.back().path(""), place),
-              .rdma = {},
               .rdma_sysfs = sysfs_.back().path("class/infiniband")};
     const auto number = kernel::find_netnsid(route, host_); // the list of links has given it one
     for (SeenLink& seen : side.links) seen.has_parent_on_host = number && seen.link.parent_netnsid == number;

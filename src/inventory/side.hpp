@@ -6,10 +6,8 @@
 #include <rdmanet/kernel/netns_sysfs.hpp>
 #include <rdmanet/kernel/rdma_files.hpp>
 
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace rdmanet::inventory {

@@ -45,8 +45,8 @@ RangeText parse_range_text(const json::Reader& element, std::vector<std::string>
     const json::Reader at = element.at("range");
     const std::string text = at.string();
     const auto dash = text.find('-');
-    RangeText range = dash != std::string::npos ? parse_first_to_last(at, text, dash)
-                                                : RangeText{.subnet = prefix_in(at, text), .first = {}, .last = {}};
+    RangeText range =
+        dash != std::string::npos ? parse_first_to_last(at, text, dash) : RangeText{.subnet = prefix_in(at, text)};
     if (dash == std::string::npos && range.subnet.has_host_bits())
         warnings.push_back(fmt::format(
             "{}: {} has host bits, which are ignored: the range is {}; set \"range_start\" to choose the first address",

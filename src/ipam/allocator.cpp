@@ -67,7 +67,6 @@ Claim claim_for(const ConfiguredRange& range, std::chrono::seconds cooldown) {
             .family = range.range.family(),
             .prefix_length = range.range.subnet().length(),
             .usable = range.range.usable(),
-            .wanted = std::nullopt,
             .cooldown = cooldown};
 }
 
@@ -88,7 +87,6 @@ std::vector<Claim> claims_for(const Config& config, const std::vector<RequestedA
         claims.push_back({.space = address.space,
                           .family = address.address.family(),
                           .prefix_length = address.address.length(),
-                          .usable = {},
                           .wanted = address.address.address(),
                           .cooldown = config.cooldown});
     return claims;

@@ -6,10 +6,8 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
-#include <algorithm>
 #include <limits>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace rdmanet::ipam {
@@ -179,7 +177,7 @@ ConfiguredRange parse_element(const json::Reader& element, const Common& common,
     const Edges edges = boolean_or(element, "enable_l3", common.enable_l3) ? Edges::handed_out : Edges::kept_free;
     Range range = parse_range(element, edges, remarks);
     std::string space = common.space_of(range.subnet());
-    return {.range = std::move(range), .space = std::move(space), .gateway = std::nullopt};
+    return {.range = std::move(range), .space = std::move(space)};
 }
 
 /// Sets the gateway of every range that has none and whose subnet contains it. Other families never match.

@@ -5,7 +5,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/node_file.hpp>
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -151,7 +150,7 @@ StoreKeys keys_in(const json::Reader& object) {
     const auto kubernetes = object.find("kubernetes");
     if (!kubernetes) return keys;
     kubernetes->expect_object();
-    keys.kubernetes = StoreKeys::Value{.text = {}, .where = kubernetes->path()};
+    keys.kubernetes = StoreKeys::Value{.where = kubernetes->path()};
     keys.kubeconfig = find_value(*kubernetes, "kubeconfig");
     keys.of_kubernetes = limits_in(*kubernetes);
     if (keys.kubeconfig && !keys.kubeconfig->text.starts_with('/'))

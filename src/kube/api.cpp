@@ -3,7 +3,6 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/secret.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/http/pause.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <algorithm>

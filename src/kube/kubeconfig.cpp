@@ -14,8 +14,6 @@
 namespace rdmanet::kube {
 namespace {
 
-using base::decode_base64;
-using base::encode_base64;
 using base::quoted;
 
 constexpr std::size_t kMostBytes = 1U << 20U;
@@ -115,7 +113,7 @@ private:
     [[nodiscard]] std::string file_or_data(const YAML::Node& map, const char* key) const {
         const std::string data_key = fmt::format("{}-data", key);
         if (const std::string data = text(map, data_key.c_str()); !data.empty()) {
-            auto bytes = decode_base64(data);
+            auto bytes = base::decode_base64(data);
             if (!bytes) fail(data_key, "is not base64");
             return *std::move(bytes);
         }
@@ -174,7 +172,7 @@ private:
             if (!user) fail("proxy-url", "has a '%' in its user or password without two hexadecimal digits behind it");
             // Without a password the colon stays (RFC 7617, section 2).
             const char* colon = user->find(':') == std::string::npos ? ":" : "";
-            authorization = fmt::format("Basic {}", encode_base64(*user + colon));
+            authorization = fmt::format("Basic {}", base::encode_base64(*user + colon));
             url = fmt::format("{}{}", kScheme, url.substr(at + 1));
         }
         try {
@@ -205,7 +203,7 @@ private:
             access.authorization = fmt::format("Bearer {}", token);
         else if (!name.empty())
             access.authorization =
-                fmt::format("Basic {}", encode_base64(fmt::format("{}:{}", name, text(user, "password"))));
+                fmt::format("Basic {}", base::encode_base64(fmt::format("{}:{}", name, text(user, "password"))));
         if (!access.authorization.empty() && !access.server.is_secure)
             access.warnings.push_back(fmt::format("kubeconfig {}: the token or password goes to {} in clear text, for "
                                                   "anybody on the way to read: name an https server",

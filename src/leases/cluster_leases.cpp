@@ -20,7 +20,6 @@
 #include <rdmanet/leases/machine.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 
 namespace rdmanet::leases {
@@ -141,7 +140,6 @@ void ClusterLeases::open_pools(Adding adding) {
                    .also = unsettled_of(where_),
                    .has_open_claim = where_.has_open_claim,
                    .node = {.name = node_name_or_none(where_.node_name),
-                            .uid = {},
                             .machine_id = machine_id_or_none(),
                             .boot_id = node_.boot_id},
                    .before_claim = std::move(adding.before_claim),

@@ -13,7 +13,6 @@
 #include <rdmanet/leases/node.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>

@@ -4,7 +4,6 @@
 #include "recorded.hpp"
 
 #include <rdmanet/base/boot_memory.hpp>
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/ranges.hpp>

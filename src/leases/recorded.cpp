@@ -77,7 +77,7 @@ std::optional<state::LeaseStore> place_of(const ipam::Config& config) {
     const ipam::StoreChoice& store = config.store;
     if (store.kind == ipam::StoreKind::node) return std::nullopt;
     state::LeaseStore where{
-        .kind = store_word(store.kind), .kubeconfig = store.kubeconfig, .pools = {}, .node_name = store.node_name};
+        .kind = store_word(store.kind), .kubeconfig = store.kubeconfig, .node_name = store.node_name};
     where.connect_timeout = unless_default(store.limits.connect, ipam::StoreLimits().connect);
     where.request_timeout = unless_default(store.limits.request, ipam::StoreLimits().request);
     for (const ipam::ConfiguredRange& range : config.ranges)
@@ -90,7 +90,7 @@ std::optional<state::LeaseStore> place_of(const ipam::Config& config) {
 
 state::LeaseStore place_without_record(ipam::StoreKind kind, const std::string& kubeconfig,
                                        const std::string& node_name) {
-    state::LeaseStore where{.kind = store_word(kind), .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name};
+    state::LeaseStore where{.kind = store_word(kind), .kubeconfig = kubeconfig, .node_name = node_name};
     const ipam::NodeFile file = ipam::read_node_file();
     where.connect_timeout = file.connect_timeout;
     where.request_timeout = file.request_timeout;

@@ -4,7 +4,6 @@
 #include "recorded.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/leases/leases.hpp>

@@ -8,14 +8,6 @@
 namespace rdmanet::ops {
 namespace {
 
-using inventory::Device;
-using inventory::Interface;
-using inventory::Inventory;
-using inventory::Namespace;
-using inventory::NetDevice;
-using inventory::PciFunction;
-using inventory::RdmaDevice;
-using inventory::RdmaPort;
 using json::Writer;
 
 constexpr std::uint32_t kVersion = 1; // changes when a key changes its meaning or goes
@@ -29,7 +21,7 @@ void write_if(Writer& writer, const char* key, const std::string& text) {
     if (!text.empty()) writer.member(key, text);
 }
 
-void write(Writer& writer, const Namespace& each, std::size_t number) {
+void write(Writer& writer, const inventory::Namespace& each, std::size_t number) {
     writer.begin_object().member("number", std::uint64_t{number}).member("inode", each.inode);
     write_if(writer, "mountPoint", each.mount_point);
     if (each.pid != 0) writer.member("pid", each.pid);
@@ -41,7 +33,7 @@ void write(Writer& writer, const Namespace& each, std::size_t number) {
     writer.end_object();
 }
 
-void write(Writer& writer, const PciFunction& function) {
+void write(Writer& writer, const inventory::PciFunction& function) {
     writer.member("id", function.id_text()).member("driver", function.driver);
     write_if(writer, "numaNode", function.numa_node);
     if (function.link_width != 0)
@@ -57,7 +49,7 @@ void write(Writer& writer, const PciFunction& function) {
     if (function.most_vfs != 0) writer.member("vfs", function.vfs).member("mostVfs", function.most_vfs);
 }
 
-void write_members(Writer& writer, const NetDevice& net) {
+void write_members(Writer& writer, const inventory::NetDevice& net) {
     writer.member("namespace", std::uint64_t{net.place})
         .member("name", net.name)
         .member("ifindex", net.ifindex)
@@ -70,7 +62,7 @@ void write_members(Writer& writer, const NetDevice& net) {
     write_if(writer, "master", net.master);
 }
 
-void write(Writer& writer, const RdmaPort& port) {
+void write(Writer& writer, const inventory::RdmaPort& port) {
     writer.begin_object()
         .member("port", port.number)
         .member("state", kernel::to_string(port.state))
@@ -85,7 +77,7 @@ void write(Writer& writer, const RdmaPort& port) {
     writer.end_object();
 }
 
-void write(Writer& writer, const RdmaDevice& device) {
+void write(Writer& writer, const inventory::RdmaDevice& device) {
     writer.begin_object()
         .member("namespace", std::uint64_t{device.place})
         .member("name", device.name)
@@ -93,32 +85,32 @@ void write(Writer& writer, const RdmaDevice& device) {
         .member("protocol", device.protocol)
         .member("firmware", device.firmware);
     writer.key("ports").begin_array();
-    for (const RdmaPort& port : device.ports) write(writer, port);
+    for (const inventory::RdmaPort& port : device.ports) write(writer, port);
     writer.end_array();
     writer.member("files", device.files);
     writer.end_object();
 }
 
-void write(Writer& writer, const Inventory& inventory, const Device& device) {
+void write(Writer& writer, const inventory::Inventory& inventory, const inventory::Device& device) {
     writer.begin_object();
     write_if(writer, "address", name_of(device));
     writer.member("role", device.parent ? "SF" : !device.pci ? "software" : device.pci->pf ? "VF" : "PF");
     if (device.pci) write(writer, *device.pci);
     if (device.parent) writer.member("pf", device.parent->to_string());
     writer.key("netDevices").begin_array();
-    for (const NetDevice& net : device.net) {
+    for (const inventory::NetDevice& net : device.net) {
         writer.begin_object();
         write_members(writer, net);
         writer.end_object();
     }
     writer.end_array().key("rdmaDevices").begin_array();
-    for (const RdmaDevice& rdma : device.rdma) write(writer, rdma);
+    for (const inventory::RdmaDevice& rdma : device.rdma) write(writer, rdma);
     writer.end_array();
     writer.member("sharesSwitchWith", neighbours_of(inventory, device));
     writer.end_object();
 }
 
-void write(Writer& writer, const Interface& interface) {
+void write(Writer& writer, const inventory::Interface& interface) {
     writer.begin_object();
     write_members(writer, interface.net);
     write_if(writer, "parent", interface.parent);
@@ -144,7 +136,7 @@ void write(Writer& writer, const Interface& interface) {
 
 } // namespace
 
-std::string to_json(const Inventory& inventory) {
+std::string to_json(const inventory::Inventory& inventory) {
     Writer writer(json::Layout::indented);
     writer.begin_object().member("version", kVersion).member("node", inventory.host).member("kernel", inventory.kernel);
     if (inventory.mode())
@@ -153,15 +145,15 @@ std::string to_json(const Inventory& inventory) {
     for (std::size_t number = 0; number < inventory.namespaces.size(); ++number)
         write(writer, inventory.namespaces[number], number);
     writer.end_array().key("devices").begin_array();
-    for (const Device& device : inventory.devices) write(writer, inventory, device);
+    for (const inventory::Device& device : inventory.devices) write(writer, inventory, device);
     writer.end_array().key("accelerators").begin_array();
-    for (const PciFunction& function : inventory.others) {
+    for (const inventory::PciFunction& function : inventory.others) {
         writer.begin_object().member("address", function.address.to_string());
         write(writer, function);
         writer.end_object();
     }
     writer.end_array().key("interfaces").begin_array();
-    for (const Interface& interface : inventory.interfaces) write(writer, interface);
+    for (const inventory::Interface& interface : inventory.interfaces) write(writer, interface);
     writer.end_array();
     writer.member("unseen", inventory.unseen);
     return fmt::format("{}\n", writer.end_object().to_text());

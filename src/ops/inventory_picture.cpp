@@ -17,9 +17,7 @@ namespace rdmanet::ops {
 namespace {
 
 using inventory::Device;
-using inventory::Interface;
 using inventory::Inventory;
-using inventory::PciFunction;
 using inventory::RdmaDevice;
 
 struct Box {
@@ -145,7 +143,7 @@ int rows_of(std::size_t count, int in_row) {
     return (static_cast<int>(count) + in_row - 1) / in_row;
 }
 
-std::pair<std::string, std::string> where_is(const PciFunction& function) {
+std::pair<std::string, std::string> where_is(const inventory::PciFunction& function) {
     const auto& path = function.path;
     return {path.empty() ? "PCI" : path[0], path.size() > 2 ? path[2] : std::string()};
 }
@@ -171,7 +169,6 @@ std::string rdma_text(const std::vector<RdmaDevice>& devices) {
 /// The first interface in a pod that the device has; else the name on the host.
 Cell cell_of(const Inventory& inventory, const Device& device) {
     Cell cell{.name = device.parent ? name_of(device) : fmt::format("VF {}", device.pci->vf_number),
-              .who = {},
               .hint = fmt::format("{} {}", name_of(device), rdma_text(device.rdma))};
     for (const inventory::NetDevice& net : device.net) {
         cell.name += fmt::format(" · {}", net.name);
@@ -222,7 +219,7 @@ private:
             if (Card* const card = owner ? find_card(*owner) : nullptr)
                 card->cells.push_back(cell_of(inventory_, device));
         }
-        for (const PciFunction& other : inventory_.others) {
+        for (const inventory::PciFunction& other : inventory_.others) {
             const auto [bridge, upstream] = where_is(other);
             Group& group = bands_[bridge][upstream];
             group.name = upstream;
@@ -241,7 +238,7 @@ private:
     /// Children of the function's interfaces in pods: their RDMA device stays on the host.
     [[nodiscard]] std::vector<Cell> children_of(const Device& device) const {
         std::vector<Cell> cells;
-        for (const Interface& interface : inventory_.interfaces) {
+        for (const inventory::Interface& interface : inventory_.interfaces) {
             const bool is_child = !interface.parent.empty() &&
                                   std::any_of(device.rdma.begin(), device.rdma.end(), [&](const RdmaDevice& rdma) {
                                       return rdma.place == 0 && rdma.name == interface.rdma_device;

@@ -12,11 +12,8 @@
 namespace rdmanet::ops {
 namespace {
 
-using inventory::Device;
 using inventory::Interface;
 using inventory::Inventory;
-using inventory::NetDevice;
-using inventory::RdmaDevice;
 using Row = std::vector<std::string>;
 
 Row& append(Row& row, Row more) {
@@ -45,7 +42,7 @@ std::string pcie_of(const inventory::PciFunction* function) {
 }
 
 /// The namespace of the two, or of each if they are apart.
-std::string where_are(const Inventory& inventory, const NetDevice* net, const RdmaDevice* rdma) {
+std::string where_are(const Inventory& inventory, const inventory::NetDevice* net, const inventory::RdmaDevice* rdma) {
     if (net == nullptr) return rdma == nullptr ? std::string() : place_name(inventory, rdma->place);
     std::string where = place_name(inventory, net->place);
     if (rdma == nullptr || rdma->place == net->place) return where;
@@ -53,12 +50,12 @@ std::string where_are(const Inventory& inventory, const NetDevice* net, const Rd
 }
 
 /// A function with several net or RDMA devices has several rows.
-void add_rows(const Inventory& inventory, const Device& device, Columns columns, Table& table) {
+void add_rows(const Inventory& inventory, const inventory::Device& device, Columns columns, Table& table) {
     const inventory::PciFunction* const function = function_of(inventory, device);
     const std::size_t rows = std::max({device.net.size(), device.rdma.size(), std::size_t{1}});
     for (std::size_t number = 0; number < rows; ++number) {
-        const NetDevice* const net = number < device.net.size() ? &device.net[number] : nullptr;
-        const RdmaDevice* const rdma = number < device.rdma.size() ? &device.rdma[number] : nullptr;
+        const inventory::NetDevice* const net = number < device.net.size() ? &device.net[number] : nullptr;
+        const inventory::RdmaDevice* const rdma = number < device.rdma.size() ? &device.rdma[number] : nullptr;
         const inventory::RdmaPort* const port =
             rdma != nullptr && !rdma->ports.empty() ? &rdma->ports.front() : nullptr;
         Row row{name_of(device),
@@ -149,7 +146,7 @@ std::string to_table(const Inventory& inventory, Columns columns) {
     std::string text = node.to_text();
 
     Table functions(function_header(columns));
-    for (const Device& device : inventory.devices) add_rows(inventory, device, columns, functions);
+    for (const inventory::Device& device : inventory.devices) add_rows(inventory, device, columns, functions);
     text += inventory.devices.empty() ? "\nno network function on the PCI bus, and no RDMA device\n"
                                       : fmt::format("\n{}", functions.to_text());
 

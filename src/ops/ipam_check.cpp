@@ -9,7 +9,6 @@
 #include <rdmanet/ops/seen_stores.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -22,7 +21,7 @@ struct Look {
 };
 
 Look look(const LeasePlaces& places, IpamClients& clients) {
-    Look now{.survey = survey_ipam(places, clients), .faults = {}};
+    Look now{.survey = survey_ipam(places, clients)};
     now.faults = find_faults(now.survey);
     return now;
 }
@@ -49,7 +48,7 @@ void check_attachments(const LeasePlaces& places, IpamCheck& check) {
     const attach::Node node(places.state_directory, base::Logger(base::LogLevel::warning));
     for (const attach::CheckedAttachment& each : attach::check_node(node))
         if (each.agreement == attach::Agreement::differs)
-            check.faults.push_back({.wrong = Wrong::differs, .about = each.name, .text = each.reason, .pod = {}});
+            check.faults.push_back({.wrong = Wrong::differs, .about = each.name, .text = each.reason});
         else if (each.agreement == attach::Agreement::not_checked)
             check.unknown.push_back(fmt::format("{}: {}", each.name, each.reason));
 }

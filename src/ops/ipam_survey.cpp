@@ -3,7 +3,6 @@
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/logger.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/node_file.hpp>

@@ -1,7 +1,5 @@
 #include <rdmanet/ops/lease_places.hpp>
 
-#include <rdmanet/cluster/ranges.hpp>
-
 #include <algorithm>
 
 namespace rdmanet::ops {

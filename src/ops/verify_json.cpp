@@ -10,15 +10,12 @@
 namespace rdmanet::ops {
 namespace {
 
-using verify::Check;
-using verify::Endpoint;
-
 /// JSON's form, in every locale.
 std::string json_number(double number) {
     return fmt::format("{:.3f}", number);
 }
 
-void write_end(json::Writer& writer, const Endpoint& end) {
+void write_end(json::Writer& writer, const verify::Endpoint& end) {
     writer.begin_object()
         .member("node", end.node)
         .member("pod", end.pod)
@@ -78,7 +75,7 @@ std::string to_json(const verify::Report& report) {
     if (report.peer) write_end(writer.key("peer"), *report.peer);
     write_tests(writer, report);
     writer.key("checks").begin_array();
-    for (const Check& check : report.checks)
+    for (const verify::Check& check : report.checks)
         writer.begin_object()
             .member("check", check.id)
             .member("subject", check.subject)

@@ -10,9 +10,6 @@
 namespace rdmanet::ops {
 namespace {
 
-using verify::Check;
-using verify::Endpoint;
-using verify::Scope;
 using verify::Verdict;
 
 /// "9.5", "0.04": two digits, without zeros at the end.
@@ -31,7 +28,7 @@ std::string table_of_ends(const verify::Report& report) {
     const bool is_infiniband = report.here.is_infiniband;
     Table table(
         {"END", "NODE", "POD", "INTERFACE", "ADDRESS", "DEVICE", is_infiniband ? "PKEY" : "GID", "MTU", "SPEED"});
-    const auto add = [&](verify::Role role, const Endpoint& end) {
+    const auto add = [&](verify::Role role, const verify::Endpoint& end) {
         table.add_row({std::string(to_string(role)), printable(end.node), printable(end.pod), printable(end.interface),
                        end.address ? end.address->to_string() : std::string(),
                        end.device.empty() ? std::string() : fmt::format("{}/{}", printable(end.device), end.port),
@@ -46,7 +43,7 @@ std::string table_of_ends(const verify::Report& report) {
 
 std::string bandwidth_text(const verify::Report& report) {
     std::string text = fmt::format("{} Gb/s", short_number(report.bandwidth->rate));
-    if (report.scope() != Scope::device && report.rate() > 0)
+    if (report.scope() != verify::Scope::device && report.rate() > 0)
         text += fmt::format(", {} % of the port's {} Gb/s", percent_of(report.bandwidth->rate, report.rate()),
                             short_number(report.rate()));
     return text;
@@ -67,7 +64,7 @@ std::string table_of_tests(const verify::Report& report) {
     return report.ping ? fmt::format("{}\n", table.to_text()) : std::string();
 }
 
-std::string text_of_check(const Check& check) {
+std::string text_of_check(const verify::Check& check) {
     return fmt::format("{} {} {}: {}\n  fix: {}\n", check.outcome, check.id, printable(check.subject),
                        printable(check.what), printable(check.fix));
 }
@@ -83,7 +80,7 @@ std::string verdict_text(Verdict verdict, Colours colours) {
 
 std::string to_text(const verify::Report& report, Colours colours) {
     std::string text = table_of_ends(report) + table_of_tests(report);
-    for (const Check& check : report.checks)
+    for (const verify::Check& check : report.checks)
         if (check.outcome != verify::Outcome::ok) text += text_of_check(check);
     if (report.cause)
         text += fmt::format("failure {}: {}\n  fix: {}\n", report.cause->stage, printable(report.cause->what),

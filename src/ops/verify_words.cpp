@@ -10,7 +10,6 @@ namespace rdmanet::ops {
 namespace {
 
 using verify::Scope;
-using verify::Verdict;
 
 std::string_view proves(Scope scope) {
     switch (scope) {
@@ -31,7 +30,7 @@ unsigned percent_of(double part, double whole) {
 }
 
 std::string sentence_of(const verify::Report& report) {
-    if (report.verdict() == Verdict::failed) {
+    if (report.verdict() == verify::Verdict::failed) {
         const std::string with = report.peer ? fmt::format(" with {}", printable(report.peer->to_string())) : "";
         return fmt::format("RDMA of {}{} does not work", printable(report.here.to_string()), with);
     }

@@ -4,8 +4,6 @@
 
 #include <rdmanet/base/text.hpp>
 
-#include <utility>
-
 namespace rdmanet::podresources {
 namespace {
 

@@ -4,7 +4,6 @@
 #include "messages.hpp"
 
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/base/wait.hpp>
 
 #include <fcntl.h>

@@ -7,10 +7,8 @@
 
 #include <infiniband/verbs.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 namespace rdmanet::verify {
 

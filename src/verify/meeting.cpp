@@ -14,7 +14,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 namespace rdmanet::verify {

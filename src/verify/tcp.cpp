@@ -10,11 +10,9 @@
 
 namespace rdmanet::verify {
 
-using base::SystemError;
-
 base::UniqueFd open_tcp(const base::SocketAddress& address) {
     base::UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd) throw SystemError("open a TCP socket", errno);
+    if (!fd) throw base::SystemError("open a TCP socket", errno);
     return fd;
 }
 

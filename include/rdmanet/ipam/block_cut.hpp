@@ -5,7 +5,6 @@
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/ipam/range.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -8,12 +8,10 @@
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/kube/access.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 
 namespace rdmanet::kube {

@@ -9,7 +9,6 @@
 #include <rdmanet/cluster/ranges.hpp>
 #include <rdmanet/kube/api.hpp>
 
-#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>

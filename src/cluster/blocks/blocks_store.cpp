@@ -11,7 +11,6 @@
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace rdmanet::cluster {
@@ -21,8 +20,6 @@ using ipam::BlockState;
 using ipam::Claim;
 using ipam::Exhausted;
 using ipam::Lease;
-using ipam::Owner;
-using ipam::OwnerKey;
 using ipam::StoreError;
 using ipam::Trust;
 
@@ -103,7 +100,7 @@ void note_full(const base::BootMemory& memory, const std::optional<Full>& before
 
 } // namespace
 
-ipam::ReserveOutcome BlocksStore::reserve(const Owner& owner, const std::vector<Claim>& claims,
+ipam::ReserveOutcome BlocksStore::reserve(const ipam::Owner& owner, const std::vector<Claim>& claims,
                                           const base::Deadline& deadline) {
     const http::Stopwatch watch;
     std::optional<base::FileLock> lock;
@@ -215,7 +212,7 @@ void BlocksStore::search(const std::vector<Claim>& claims, std::size_t at, const
             fmt::format("lease store: {} did not answer a moment ago, and this node has no address left in blocks "
                         "that were confirmed lately",
                         options_.api().server()));
-        searched_[at] = Exhausted{.claim = at, .detail = {}, .refusal = refusal};
+        searched_[at] = Exhausted{.claim = at, .refusal = refusal};
         return;
     }
     try {
@@ -233,7 +230,7 @@ void BlocksStore::search(const std::vector<Claim>& claims, std::size_t at, const
     } catch (const StoreError& error) {
         if (error.unreachable()) silence_of(options_).note_time(file_->now().boot);
         // The node may still have addresses: those of dead pods, and those that rest.
-        searched_[at] = Exhausted{.claim = at, .detail = {}, .refusal = error};
+        searched_[at] = Exhausted{.claim = at, .refusal = error};
     }
 }
 

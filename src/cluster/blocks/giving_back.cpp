@@ -12,9 +12,6 @@
 namespace rdmanet::cluster {
 namespace {
 
-using ipam::Block;
-using ipam::BlockState;
-
 constexpr std::size_t kMostBlocksNamed = 5;
 /// After how long a request of unknown outcome is looked at again: by then no server works on it any more.
 constexpr std::chrono::seconds kSettled{60};
@@ -23,18 +20,19 @@ constexpr std::chrono::seconds kSettled{60};
 
 void NodeBlocks::settle(const Deadline& deadline) {
     FirstFailure failure;
-    for (const Block& block : file_.blocks()) {
+    for (const ipam::Block& block : file_.blocks()) {
         const auto range = range_of(block);
         if (!range || !is_of_this_cluster(*range)) continue;
         const std::int64_t waited = file_.now().boot - block.since;
         const bool is_abandoned =
-            block.state == BlockState::closed && block.leases == 0 && (waited < 0 || waited >= kSettled.count());
-        if (block.state == BlockState::going || is_abandoned) failure.attempt([&] { give_back(block, deadline); });
+            block.state == ipam::BlockState::closed && block.leases == 0 && (waited < 0 || waited >= kSettled.count());
+        if (block.state == ipam::BlockState::going || is_abandoned)
+            failure.attempt([&] { give_back(block, deadline); });
     }
     failure.rethrow();
 }
 
-void NodeBlocks::give_back(const Block& going, const Deadline& deadline) {
+void NodeBlocks::give_back(const ipam::Block& going, const Deadline& deadline) {
     const std::string name = object_name(going.space, going.prefix);
     std::string uid = going.uid;
     std::string version = going.version;

@@ -7,8 +7,6 @@
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/json/writer.hpp>
 
-#include <algorithm>
-
 namespace rdmanet::cluster {
 namespace {
 
@@ -85,8 +83,7 @@ Reservation parse_reservation(const json::Reader& object) {
     Reservation reservation{.uid = metadata.at("uid").string(),
                             .version = metadata.at("resourceVersion").string(),
                             .podref = text_or_empty(spec, "podref"),
-                            .ifname = text_or_empty(spec, "ifname"),
-                            .container_id = std::nullopt};
+                            .ifname = text_or_empty(spec, "ifname")};
     const auto annotations = metadata.find("annotations");
     if (!annotations) return reservation;
     if (const auto container = annotations->find(kContainer)) reservation.container_id = container->string();

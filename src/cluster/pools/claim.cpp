@@ -7,13 +7,11 @@
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace rdmanet::cluster {
 namespace {
 
 using base::IpAddress;
-using ipam::Lease;
 using ipam::StoreError;
 
 // etcd's limit of a request (--max-request-bytes), in which the object and its managedFields must fit.
@@ -54,7 +52,7 @@ WhereaboutsClaim::Taken WhereaboutsClaim::take(const base::Deadline& deadline) {
                                  parts_.options.name_space, pool_name(place_), tried()));
 }
 
-ipam::Regained WhereaboutsClaim::regain(const Lease& lease, const base::Deadline& deadline) {
+ipam::Regained WhereaboutsClaim::regain(const ipam::Lease& lease, const base::Deadline& deadline) {
     constexpr const char* kTakeAnother = "delete the pod, so that it gets another address";
     is_in_use_ = true;
     ipam::Regained regained{.lease = lease};
@@ -228,12 +226,10 @@ std::set<IpAddress> WhereaboutsClaim::reserved_by_others(const IpAddress& addres
 
 ipam::Taken WhereaboutsClaim::taken_in_another_range(const IpAddress& address, const base::Deadline& deadline) const {
     const auto reservation = parts_.api.find_reservation(reservation_name(place_.space, address), deadline);
-    const PoolRecord holder{.key = {},
-                            .address = address,
+    const PoolRecord holder{.address = address,
                             .id = reservation ? reservation->container_id.value_or("") : "",
                             .podref = reservation ? reservation->podref : "",
-                            .ifname = reservation ? reservation->ifname : "",
-                            .text = {}};
+                            .ifname = reservation ? reservation->ifname : ""};
     return {slot_, parts_.records.lease_of(place_, holder, 0)};
 }
 
@@ -248,7 +244,7 @@ void WhereaboutsClaim::check_size(const Pool& pool) const {
     if (parts_.options.warn) parts_.options.warn(text);
 }
 
-Lease WhereaboutsClaim::lease_of(const IpAddress& address) const {
+ipam::Lease WhereaboutsClaim::lease_of(const IpAddress& address) const {
     return {.space = claim_.space,
             .slot = static_cast<unsigned>(slot_),
             .address = base::IpPrefix::make(address, claim_.prefix_length).value(),

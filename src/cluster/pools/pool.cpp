@@ -65,7 +65,7 @@ Pool parse_pool(const json::Reader& object, std::size_t size, const std::optiona
     if (!range) throw range_text.unexpected("a range, with its length");
     if (expected && (range->network() != expected->network() || range->length() != expected->length()))
         throw range_text.unexpected(fmt::format("the range that the pool's name says, {}", *expected));
-    Pool pool{.range = *range, .records = {}, .unreadable = {}, .size = size};
+    Pool pool{.range = *range, .size = size};
     if (const auto metadata = object.find("metadata")) {
         pool.uid = text_or_empty(*metadata, "uid");
         pool.version = text_or_empty(*metadata, "resourceVersion");

@@ -9,7 +9,6 @@ namespace rdmanet::cluster {
 
 using base::IpAddress;
 using ipam::Claim;
-using ipam::Lease;
 using ipam::Owner;
 
 namespace {
@@ -37,11 +36,11 @@ bool is_own(const PoolRecord& record, const ipam::OwnerKey& key) {
     return record.is_of(key.container_id, key.ifname);
 }
 
-bool is_unchanged(const PoolRecord& record, const Lease& lease) {
+bool is_unchanged(const PoolRecord& record, const ipam::Lease& lease) {
     return is_own(record, lease.owner.key) && record.podref == podref_of(lease.owner);
 }
 
-Lease WhereaboutsRecords::lease_of(const Place& place, const PoolRecord& record, std::size_t slot) const {
+ipam::Lease WhereaboutsRecords::lease_of(const Place& place, const PoolRecord& record, std::size_t slot) const {
     return {.space = place.space,
             .slot = static_cast<unsigned>(slot),
             .address = base::IpPrefix::make(record.address, place.subnet.length()).value(),
@@ -63,7 +62,7 @@ std::optional<Owner> WhereaboutsRecords::find_owner(const PoolRecord& record) co
 Owner WhereaboutsRecords::owner_of(const PoolRecord& record) const {
     if (auto known = find_owner(record)) return *std::move(known);
     Owner owner;
-    owner.key = {.network = {}, .container_id = record.id, .ifname = record.ifname};
+    owner.key = {.container_id = record.id, .ifname = record.ifname};
     const auto slash = record.podref.find('/');
     if (slash != std::string::npos) owner.pod_namespace = record.podref.substr(0, slash);
     owner.pod_name = slash == std::string::npos ? record.podref : record.podref.substr(slash + 1);

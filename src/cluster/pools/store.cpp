@@ -3,12 +3,9 @@
 #include "../tries.hpp"
 #include "claim.hpp"
 
-#include <rdmanet/base/format.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/store/lease_file.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 #include <utility>
@@ -205,7 +202,6 @@ std::vector<ipam::Regained> WhereaboutsStore::regain(const std::vector<Lease>& l
         const Claim claim{.space = lease.space,
                           .family = lease.address.family(),
                           .prefix_length = lease.address.length(),
-                          .usable = {},
                           .wanted = lease.address.address(),
                           .cooldown = lease.cooldown};
         all.push_back(WhereaboutsClaim(*parts_, lease.owner, claim, lease.slot, {}).regain(lease, deadline));

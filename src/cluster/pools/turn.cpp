@@ -7,13 +7,11 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/http/pause.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace rdmanet::cluster {
 namespace {
@@ -45,7 +43,7 @@ bool is_too_long(const kube::Object& lease, const json::Reader& metadata) {
 /// One that stays is taken away by the next one who waits for it.
 Turn::OfNodes::~OfNodes() {
     try {
-        (void)api_.remove(path_, {.uid = uid_, .resource_version = {}}, base::Deadline::in(kLongestTurn));
+        (void)api_.remove(path_, {.uid = uid_}, base::Deadline::in(kLongestTurn));
     } catch (const base::Error&) {
     }
 }
@@ -113,7 +111,7 @@ void Turns::wait_for_end(const std::string& pool, base::Deadline::Clock::time_po
         if (!lease) return;
         const json::Reader metadata = lease->content.root().at("metadata");
         if (!is_too_long(*lease, metadata)) continue;
-        (void)requests_.remove(path, {.uid = text_or_empty(metadata, "uid"), .resource_version = {}}, deadline);
+        (void)requests_.remove(path, {.uid = text_or_empty(metadata, "uid")}, deadline);
         return;
     }
 }

@@ -27,7 +27,7 @@ std::optional<ListedPool> parse_listed_pool(const json::Reader& object) try {
     std::string name = object.at("metadata").at("name").string();
     const auto range = base::IpPrefix::parse(object.at("spec").at("range").string());
     if (!range) return std::nullopt;
-    const std::string end = pool_name({.space = {}, .subnet = *range});
+    const std::string end = pool_name({.subnet = *range});
     if (name != end && !name.ends_with('-' + end)) return std::nullopt;
     std::string space = name == end ? "" : name.substr(0, name.size() - end.size() - 1);
     return ListedPool{.name = std::move(name), .space = std::move(space), .pool = parse_pool(object, 0, *range)};

@@ -72,7 +72,7 @@ private:
     }
 
     Check check() {
-        Check check{.all = pools_.list(deadline_), .left = {}};
+        Check check{.all = pools_.list(deadline_)};
         into_.seen.pools = check.all.pools;
         view_.forget();
         for (PoolLease& lease : check.all.leases)

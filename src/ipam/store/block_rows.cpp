@@ -1,6 +1,5 @@
 #include "lease_book.hpp"
 
-#include <rdmanet/base/hash.hpp>
 #include <rdmanet/ipam/block_cut.hpp>
 #include <rdmanet/ipam/store/block_file.hpp>
 

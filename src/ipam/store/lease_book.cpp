@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
-#include <utility>
 
 namespace rdmanet::ipam {
 namespace {
