@@ -17,8 +17,7 @@ using attach::Agreement;
 using attach::CheckedAttachment;
 
 std::ptrdiff_t count(const std::vector<CheckedAttachment>& checked, Agreement agreement) {
-    return std::count_if(checked.begin(), checked.end(),
-                         [&](const CheckedAttachment& each) { return each.agreement == agreement; });
+    return std::ranges::count_if(checked, [&](const CheckedAttachment& each) { return each.agreement == agreement; });
 }
 
 /// Each warning once, with the attachments that it is about.

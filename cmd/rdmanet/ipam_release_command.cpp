@@ -97,8 +97,7 @@ int release(const IpamOptions& options, const ReleaseOptions& own) {
     for (const ops::Releasable& each : ops::find_releasable(target, survey, places, clients))
         outcomes.push_back(outcome_of(each, own.yes));
     const auto count = [&](const char* verdict) {
-        return std::count_if(outcomes.begin(), outcomes.end(),
-                             [&](const Outcome& each) { return each.verdict == verdict; });
+        return std::ranges::count_if(outcomes, [&](const Outcome& each) { return each.verdict == verdict; });
     };
     const bool waits = count("would release") != 0;
     if (options.json)

@@ -116,10 +116,10 @@ const Definition& choose(const std::vector<Definition>& definitions, const std::
             fmt::format("has {} networks, {}: choose one with --name", definitions.size(), names_of(definitions)));
     }
     const auto matches = [&](const Definition& each) { return each.is_called(name); };
-    switch (std::count_if(definitions.begin(), definitions.end(), matches)) {
+    switch (std::ranges::count_if(definitions, matches)) {
     case 0:
         throw base::Error(fmt::format("has no {} {}, only {}", kDefinition, base::quoted(name), names_of(definitions)));
-    case 1: return *std::find_if(definitions.begin(), definitions.end(), matches);
+    case 1: return *std::ranges::find_if(definitions, matches);
     default:
         throw base::Error(fmt::format("has several networks {} among {}: give --name as NAMESPACE/NAME",
                                       base::quoted(name), names_of(definitions)));

@@ -117,8 +117,8 @@ PluginInput as_for_plugin(std::string text, const PlanOptions& options) {
     const Injected injected = injected_into(root, ours, options);
     if (injected.empty() && ours.path() == root.path()) return {.configuration = std::move(text)};
     const auto is_injected = [&](const std::string& key) {
-        return std::any_of(injected.begin(), injected.end(),
-                           [&](const auto& each) { return base::equals_ignoring_case(each.first, key); });
+        return std::ranges::any_of(injected,
+                                   [&](const auto& each) { return base::equals_ignoring_case(each.first, key); });
     };
     json::Writer writer;
     writer.begin_object();

@@ -10,15 +10,15 @@ namespace {
 /// whereabouts, pkg/storage/kubernetes/ipam.go, normalizeRange() and NormalizeIP().
 std::string normalised(std::string text) {
     if (text.ends_with(':')) text.push_back('0');
-    std::replace(text.begin(), text.end(), ':', '-');
-    std::replace(text.begin(), text.end(), '/', '-');
+    std::ranges::replace(text, ':', '-');
+    std::ranges::replace(text, '/', '-');
     return text;
 }
 
 std::optional<base::IpPrefix> parse_normalised(std::string text) {
     const auto dash = text.rfind('-');
     if (dash == std::string::npos) return std::nullopt;
-    std::replace(text.begin(), text.end(), '-', ':');
+    std::ranges::replace(text, '-', ':');
     text[dash] = '/';
     return base::IpPrefix::parse(text);
 }
@@ -68,7 +68,7 @@ std::optional<base::IpAddress> address_of_reservation(const std::string& space, 
     if (!name.starts_with(before)) return std::nullopt;
     std::string text = name.substr(before.size());
     if (const auto v4 = base::IpAddress::parse(text)) return v4;
-    std::replace(text.begin(), text.end(), '-', ':');
+    std::ranges::replace(text, '-', ':');
     return base::IpAddress::parse(text);
 }
 

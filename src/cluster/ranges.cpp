@@ -54,7 +54,7 @@ Keeper find_keeper(const std::vector<Place>& places, const std::vector<ipam::Blo
                    const NodeMemory& memory, const std::function<kube::Api&()>& api, const base::Deadline& deadline,
                    std::optional<DeclaredRanges>* recalled) {
     const auto has_blocks = [&](const Place& place) {
-        return std::any_of(known.begin(), known.end(), [&](const ipam::BlockRange& range) {
+        return std::ranges::any_of(known, [&](const ipam::BlockRange& range) {
             return !range.is_gone && range.kubeconfig == memory.kubeconfig && range.space == network_of(place.space) &&
                    covers(range.subnet, place.subnet);
         });
@@ -62,13 +62,12 @@ Keeper find_keeper(const std::vector<Place>& places, const std::vector<ipam::Blo
     const auto has_pool = [&](const Place& place) {
         return knows_pool(place, memory.state_directory, memory.boot_id, memory.kubeconfig);
     };
-    if (std::all_of(places.begin(), places.end(), has_blocks)) return Keeper::blocks;
+    if (std::ranges::all_of(places, has_blocks)) return Keeper::blocks;
     std::string question = memory.kubeconfig; // each network looks for itself
     for (const Place& place : places) question += fmt::format("\n{}\n{}", place.space, place.subnet);
     const base::BootMemory looked(memory.state_directory, memory.boot_id, "declared", question);
     // A pool that no node has marked yet says nothing of a range that was declared after the node began to use it.
-    if (std::all_of(places.begin(), places.end(), has_pool) &&
-        looked.was_noted_within(ipam::kFreshFor, ipam::system_time().boot))
+    if (std::ranges::all_of(places, has_pool) && looked.was_noted_within(ipam::kFreshFor, ipam::system_time().boot))
         return Keeper::pools;
     const DeclaredRanges ranges = recall_ranges(api(), deadline);
     looked.note_time(ipam::system_time().boot);

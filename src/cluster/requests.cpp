@@ -125,7 +125,7 @@ WriteOutcome Requests::write(const std::function<kube::Outcome()>& ask, std::ini
             return outcome_of(*object);
         }
         const auto& refused = std::get<kube::Refused>(outcome);
-        if (std::find(means_no.begin(), means_no.end(), refused.why) != means_no.end())
+        if (std::ranges::find(means_no, refused.why) != means_no.end())
             return {.done = WriteOutcome::Done::no, .trouble = refused.message};
         if (refused.may_have_been_done) return {.done = WriteOutcome::Done::unknown, .trouble = refused.message};
         refuse(refused);

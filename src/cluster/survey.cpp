@@ -62,7 +62,7 @@ std::optional<std::pair<std::string, base::IpAddress>> address_in_name(const std
     for (std::size_t from = 0; from < name.size(); ++from) {
         if (from != 0 && name[from - 1] != '-') continue;
         std::string text = name.substr(from);
-        std::replace(text.begin(), text.end(), '-', ':');
+        std::ranges::replace(text, '-', ':');
         if (const auto address = base::IpAddress::parse(text))
             return std::pair(from == 0 ? std::string() : name.substr(0, from - 1), *address);
     }
@@ -124,7 +124,7 @@ bool has_sandbox(const json::Reader& status) {
 
 /// What comes from a record goes into the path of a request.
 bool is_plain_name(const std::string& name) {
-    return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), [](char c) {
+    return !name.empty() && name.front() != '.' && std::ranges::all_of(name, [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
     });
 }
@@ -181,7 +181,7 @@ SeenPool parse_seen_pool(const json::Reader& object) {
     if (!allocations || !allocations->is_object()) return pool;
     for (const auto& [key, entry] : allocations->members())
         pool.records.push_back(parse_record(key, entry, pool.subnet));
-    std::stable_sort(pool.records.begin(), pool.records.end(), [](const SeenRecord& a, const SeenRecord& b) {
+    std::ranges::stable_sort(pool.records, [](const SeenRecord& a, const SeenRecord& b) {
         return std::tuple(!a.address, a.address) < std::tuple(!b.address, b.address);
     });
     return pool;
@@ -255,7 +255,7 @@ bool has_pools(const std::string& configuration) {
         const auto plugins = root.is_object() ? root.find("plugins") : std::nullopt;
         if (!plugins || !plugins->is_array()) return false;
         const auto all = plugins->elements();
-        return std::any_of(all.begin(), all.end(), is_of_pools);
+        return std::ranges::any_of(all, is_of_pools);
     } catch (const base::Error&) {
         return false;
     }

@@ -79,11 +79,11 @@ void write_lists(Writer& writer, const Result& result, SpecVersion version) {
 /// 0.1.0 and 0.2.0: the first address of the family, and the family's routes.
 void write_family(Writer& writer, std::string_view key, const Result& result, base::Family family) {
     const auto is_family = [&](const IpConfig& ip) { return ip.address.family() == family; };
-    const auto ip = std::find_if(result.ips.begin(), result.ips.end(), is_family);
+    const auto ip = std::ranges::find_if(result.ips, is_family);
     if (ip == result.ips.end()) return;
     std::vector<Route> routes;
-    std::copy_if(result.routes.begin(), result.routes.end(), std::back_inserter(routes),
-                 [&](const Route& route) { return route.destination.family() == family; });
+    std::ranges::copy_if(result.routes, std::back_inserter(routes),
+                         [&](const Route& route) { return route.destination.family() == family; });
     writer.key(key).begin_object().member("ip", ip->address.to_string());
     if (ip->gateway) writer.member("gateway", ip->gateway->to_string());
     list_unless_empty(writer, "routes", routes,

@@ -69,7 +69,7 @@ bool means_a_vf(const Reader& root) {
     if (root.find_filled("mode") || root.find_filled("master")) return false;
     const auto is_filled = [&](std::string_view key) { return root.find_filled(key).has_value(); };
     const auto settings = setting_keys_of_vfs();
-    if (std::any_of(settings.begin(), settings.end(), is_filled) || is_filled("vlan") || is_filled("rdmaIsolation"))
+    if (std::ranges::any_of(settings, is_filled) || is_filled("vlan") || is_filled("rdmaIsolation"))
         return true; // the device is still missing: the error names the keys for it
     const auto device = find_device_key(root);
     return device && device->is_string() && base::PciAddress::parse(device->string());

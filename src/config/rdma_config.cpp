@@ -30,7 +30,7 @@ std::optional<std::string> parse_rdma_name(const json::Reader& rdma) {
     const auto reader = rdma.find("name");
     if (!reader) return std::nullopt;
     std::string name = reader->string();
-    const bool is_plain = std::all_of(name.begin(), name.end(), [](unsigned char letter) {
+    const bool is_plain = std::ranges::all_of(name, [](unsigned char letter) {
         return std::isalnum(letter) != 0 || letter == '_' || letter == '-' || letter == '.';
     });
     if (name.empty() || name.size() > kLongestRdmaName || !is_plain || name.front() == '.')

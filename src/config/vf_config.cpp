@@ -153,7 +153,7 @@ void refuse_key(const Reader& root, std::string_view key, std::string_view reaso
                             fmt::format("{}: {} {}", value->path(), value->shown(), reason));
 }
 
-std::span<const KnownKey> keys_of_vfs() {
+std::span<const json::KnownKey> keys_of_vfs() {
     return kVfKeys;
 }
 

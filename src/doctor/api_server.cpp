@@ -74,7 +74,7 @@ void ApiServer::add_trouble(const std::string& text) {
 }
 
 void ApiServer::add_failure(const User& user, Trouble trouble, const std::string& what) {
-    if (std::none_of(failures_.begin(), failures_.end(), [&](const Failure& each) { return each.file == user.file; }))
+    if (std::ranges::none_of(failures_, [&](const Failure& each) { return each.file == user.file; }))
         failures_.push_back({.file = user.file, .owner = user.owner, .trouble = trouble, .what = what});
 }
 

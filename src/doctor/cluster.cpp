@@ -140,8 +140,8 @@ std::optional<std::int64_t> expiry_of(const std::string& token) try {
     const std::size_t end = token.find('.', begin + 1);
     if (begin == std::string::npos || end == std::string::npos) return std::nullopt;
     std::string payload = token.substr(begin + 1, end - begin - 1);
-    std::replace(payload.begin(), payload.end(), '-', '+'); // base64url (RFC 7515, section 2)
-    std::replace(payload.begin(), payload.end(), '_', '/');
+    std::ranges::replace(payload, '-', '+'); // base64url (RFC 7515, section 2)
+    std::ranges::replace(payload, '_', '/');
     payload.append((4 - payload.size() % 4) % 4, '=');
     const auto text = base::decode_base64(payload);
     if (!text) return std::nullopt;

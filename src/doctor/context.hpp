@@ -52,7 +52,7 @@ public:
 
     /// Whether an earlier check has found why the subject cannot work.
     [[nodiscard]] bool has_failed(const std::string& subject) const {
-        return std::any_of(all_.begin(), all_.end(), [&](const Finding& finding) {
+        return std::ranges::any_of(all_, [&](const Finding& finding) {
             return finding.severity == Severity::failure && finding.subject == subject;
         });
     }
@@ -60,13 +60,13 @@ public:
     [[nodiscard]] const std::vector<Finding>& all() const { return all_; }
     [[nodiscard]] std::size_t count_of(std::string_view check) const {
         return static_cast<std::size_t>(
-            std::count_if(all_.begin(), all_.end(), [&](const Finding& each) { return each.check == check; }));
+            std::ranges::count_if(all_, [&](const Finding& each) { return each.check == check; }));
     }
 
     /// Whether a check has found more than what is worth knowing.
     [[nodiscard]] bool has_warned(std::string_view check) const {
-        return std::any_of(all_.begin(), all_.end(),
-                           [&](const Finding& each) { return each.check == check && each.severity != Severity::info; });
+        return std::ranges::any_of(
+            all_, [&](const Finding& each) { return each.check == check && each.severity != Severity::info; });
     }
 
 private:

@@ -99,9 +99,8 @@ bool is_renamed(const std::string& value, const std::string& present) {
 
 bool has_renamed(const Exclusion& exclusion, const std::vector<std::string>& present) {
     const auto& values = exclusion.selector.values;
-    return std::any_of(values.begin(), values.end(), [&](const std::string& value) {
-        return std::any_of(present.begin(), present.end(),
-                           [&](const std::string& other) { return is_renamed(value, other); });
+    return std::ranges::any_of(values, [&](const std::string& value) {
+        return std::ranges::any_of(present, [&](const std::string& other) { return is_renamed(value, other); });
     });
 }
 

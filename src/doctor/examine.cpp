@@ -58,8 +58,7 @@ std::vector<std::span<const Check>> all_layers() {
 /// for the check of all devices.
 void require_something(const CheckInfo& check, const inventory::Inventory& inventory) {
     if (check.layer != Layer::rdma || check.id == "rdma-devices") return;
-    if (std::all_of(inventory.devices.begin(), inventory.devices.end(),
-                    [](const inventory::Device& device) { return device.rdma.empty(); }))
+    if (std::ranges::all_of(inventory.devices, [](const inventory::Device& device) { return device.rdma.empty(); }))
         throw base::Error("the node has no RDMA device");
 }
 
@@ -122,7 +121,7 @@ std::vector<CheckInfo> list_checks() {
 
 const Finding* Report::first_to_wait_for() const {
     constexpr std::string_view kOfBoot[] = {"driver", "core-modules", "parent-up"};
-    const auto first = std::find_if(findings.begin(), findings.end(), [&](const Finding& each) {
+    const auto first = std::ranges::find_if(findings, [&](const Finding& each) {
         return each.severity == Severity::failure ||
                std::find(std::begin(kOfBoot), std::end(kOfBoot), each.check) != std::end(kOfBoot);
     });

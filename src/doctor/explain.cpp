@@ -170,8 +170,7 @@ bool add_explanations(std::string_view line, Reach reach, std::vector<Explanatio
     for (const Explanation& each : kExplanations) {
         if (each.reach != reach || !has_parts(lower, each.text)) continue;
         any = true;
-        if (std::none_of(found.begin(), found.end(),
-                         [&](const Explanation& other) { return other.cause == each.cause; }))
+        if (std::ranges::none_of(found, [&](const Explanation& other) { return other.cause == each.cause; }))
             found.push_back(each);
     }
     return any;

@@ -36,15 +36,15 @@ std::string fix_of(const Device& device, const inventory::RdmaSwitchedOff& off) 
 
 /// A device without a protocol is one for raw Ethernet packets (see inventory::NicSettings).
 bool has_rdma(const Device& device) {
-    return device.address && std::any_of(device.rdma.begin(), device.rdma.end(),
-                                         [](const inventory::RdmaDevice& rdma) { return !rdma.protocol.empty(); });
+    return device.address &&
+           std::ranges::any_of(device.rdma, [](const inventory::RdmaDevice& rdma) { return !rdma.protocol.empty(); });
 }
 
 /// Some functions are for Ethernet only, and then RDMA is switched off to save memory of the NIC. If none has RDMA,
 /// nobody can want that.
 void check_switched_off(const Context& context, Findings& found) {
     const auto& devices = context.inventory.devices;
-    const bool any = std::any_of(devices.begin(), devices.end(), has_rdma);
+    const bool any = std::ranges::any_of(devices, has_rdma);
     const auto report = [&](const Device& subject, const Device& device, const std::string& what,
                             std::string_view users, std::string_view more) {
         const std::string text =
@@ -112,7 +112,7 @@ bool has_devices_now(const Context& context, const Device& vf) {
     const std::string directory = context.path(fmt::format("/sys/bus/pci/devices/{}", *vf.address));
     const auto names = names_in(directory);
     return !names_in(directory + "/net").empty() || !names_in(directory + "/infiniband").empty() ||
-           std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("vdpa"); });
+           std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("vdpa"); });
 }
 
 /// The devices that an ADD or DEL of rdmanet moves now, or has left in the middle. While a device moves, it is in no
@@ -149,7 +149,7 @@ void report_lost(const Context& context, const Device& pf, const Vfs& lost, Find
 /// Before Linux 5.14 no net device names the function that it belongs to (IFLA_PARENT_DEV_NAME).
 void check_lost_vfs(const Context& context, Findings& found) {
     const auto& devices = context.inventory.devices;
-    if (std::all_of(devices.begin(), devices.end(), [](const Device& each) { return each.net.empty(); })) return;
+    if (std::ranges::all_of(devices, [](const Device& each) { return each.net.empty(); })) return;
     const std::set<std::string> moving = list_moving(context);
     for (const Device& device : devices) {
         if (!has_vfs(device)) continue;

@@ -108,8 +108,8 @@ void check_acs(const Context& context, Findings& found) {
 
 /// nvidia_peermem lets RDMA drivers pin a GPU's memory. Programs that use DMA-BUF do not need it.
 void check_peer_memory(const Context& context, Findings& found) {
-    const bool is_nvidia = std::any_of(context.inventory.others.begin(), context.inventory.others.end(),
-                                       [](const PciFunction& each) { return each.driver == "nvidia"; });
+    const bool is_nvidia =
+        std::ranges::any_of(context.inventory.others, [](const PciFunction& each) { return each.driver == "nvidia"; });
     bool any_nic = false;
     for_each_rdma_nic(context, [&](const Device&, const PciFunction&) { any_nic = true; });
     const auto is_loaded = [&](std::string_view module) {

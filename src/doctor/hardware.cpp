@@ -15,8 +15,7 @@ double transfers_of(const std::string& speed) {
 
 void check_presence(const Context& context, Findings& found) {
     const auto& devices = context.inventory.devices;
-    const bool any =
-        std::any_of(devices.begin(), devices.end(), [](const inventory::Device& each) { return !!each.address; });
+    const bool any = std::ranges::any_of(devices, [](const inventory::Device& each) { return !!each.address; });
     if (!any)
         found.failure("", "the PCI bus has no network function",
                       "check that the card is in its slot and that firmware does not disable the slot");

@@ -93,7 +93,7 @@ constexpr NetworkService kNetworkServices[] = {
 
 bool manages(const Context& context, const NetworkService& service, const NetDevice& net) {
     const auto lines = lines_of(context.path(fmt::format("{}/{}", service.files, net.ifindex)));
-    return std::find(lines.begin(), lines.end(), service.claim) != lines.end();
+    return std::ranges::find(lines, service.claim) != lines.end();
 }
 
 /// A service that manages a VF sets its addresses again, also when a pod has given it back.

@@ -90,7 +90,7 @@ bool has_driver_container(const Context& context) {
 /// Whether a list of modules to load at boot has it (modules-load.d(5)). modprobe takes '-' for '_'.
 bool names_module(const std::string& file, std::string_view module) {
     for (std::string line : lines_of(file)) {
-        std::replace(line.begin(), line.end(), '-', '_');
+        std::ranges::replace(line, '-', '_');
         const std::size_t begin = line.find_first_not_of(" \t");
         if (begin == std::string::npos || line[begin] == '#' || line[begin] == ';') continue;
         if (line.substr(begin, line.find_first_of(" \t\r", begin) - begin) == module) return true;

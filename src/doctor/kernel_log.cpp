@@ -46,7 +46,7 @@ bool is_refusal(const KernelMessage& message) {
 /// The kernel does not say which module. It matters if one for RDMA is missing.
 void check_module_signatures(const Context& context, Findings& found) {
     const std::vector<KernelMessage>& messages = context.kernel_log.messages();
-    const auto refusal = std::find_if(messages.begin(), messages.end(), is_refusal);
+    const auto refusal = std::ranges::find_if(messages, is_refusal);
     if (refusal == messages.end()) return;
     const std::string fix = "use the drivers of the kernel's package; or sign the module, and enroll the key: "
                             "`mokutil --import KEY`";
@@ -63,7 +63,7 @@ void check_module_signatures(const Context& context, Findings& found) {
 /// that are no NICs.
 bool is_nic_without_vfs(const Context& context, std::string_view address) {
     const auto& devices = context.inventory.devices;
-    return std::any_of(devices.begin(), devices.end(), [&](const inventory::Device& device) {
+    return std::ranges::any_of(devices, [&](const inventory::Device& device) {
         return device.pci && device.pci->address.to_string() == address && device.pci->vfs == 0;
     });
 }

@@ -11,15 +11,13 @@ namespace rdmanet::doctor {
 namespace {
 
 bool is_number(const std::string& id) {
-    return !id.empty() &&
-           std::all_of(id.begin(), id.end(), [](unsigned char digit) { return std::isdigit(digit) != 0; });
+    return !id.empty() && std::ranges::all_of(id, [](unsigned char digit) { return std::isdigit(digit) != 0; });
 }
 
 bool has_name(const inventory::Device& device, const std::string& id) {
     const auto is_called = [&](const auto& part) { return part.name == id; };
-    return (device.address && device.address->to_string() == id) ||
-           std::any_of(device.net.begin(), device.net.end(), is_called) ||
-           std::any_of(device.rdma.begin(), device.rdma.end(), is_called);
+    return (device.address && device.address->to_string() == id) || std::ranges::any_of(device.net, is_called) ||
+           std::ranges::any_of(device.rdma, is_called);
 }
 
 /// Whether a resource has network devices: by its name, or by its devices' IDs. Plugins for shared RDMA devices call
@@ -31,21 +29,22 @@ bool is_of_network(const inventory::Inventory& inventory, const std::string& res
     for (const char* word :
          {"rdma", "roce", "hca", "infiniband", "sriov", "netdev", "hostdev", "mellanox", "mlnx", "mlx5"})
         if (name.find(word) != std::string::npos) return true;
-    return std::any_of(ids.begin(), ids.end(), [&](const std::string& id) {
-        return is_number(id) || std::any_of(inventory.devices.begin(), inventory.devices.end(),
-                                            [&](const inventory::Device& device) { return has_name(device, id); });
+    return std::ranges::any_of(ids, [&](const std::string& id) {
+        return is_number(id) || std::ranges::any_of(inventory.devices, [&](const inventory::Device& device) {
+                   return has_name(device, id);
+               });
     });
 }
 
 bool has_active_port(const inventory::RdmaDevice& device) {
-    return std::any_of(device.ports.begin(), device.ports.end(),
-                       [](const inventory::RdmaPort& port) { return port.state == kernel::PortState::active; });
+    return std::ranges::any_of(device.ports,
+                               [](const inventory::RdmaPort& port) { return port.state == kernel::PortState::active; });
 }
 
 /// Whether a port is active: the drivers, and the link, are as they should be.
 bool rdma_works(const inventory::Inventory& inventory) {
-    return std::any_of(inventory.devices.begin(), inventory.devices.end(), [](const inventory::Device& device) {
-        return std::any_of(device.rdma.begin(), device.rdma.end(), has_active_port);
+    return std::ranges::any_of(inventory.devices, [](const inventory::Device& device) {
+        return std::ranges::any_of(device.rdma, has_active_port);
     });
 }
 

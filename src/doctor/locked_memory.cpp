@@ -122,8 +122,8 @@ void check_crio(const Runtime& crio, Findings& found) {
         const auto limits = texts_behind(each.text, "default_ulimits");
         if (limits.empty()) continue;
         file = each.path;
-        const auto at = std::find_if(limits.begin(), limits.end(),
-                                     [&](const std::string& limit) { return limit.starts_with(kName); });
+        const auto at =
+            std::ranges::find_if(limits, [&](const std::string& limit) { return limit.starts_with(kName); });
         setting = at == limits.end() ? std::string() : at->substr(kName.size());
     }
     const std::string soft = setting.substr(0, setting.find(':'));

@@ -32,7 +32,7 @@ std::string package_fix(const Context& context) {
 /// too, and are not asked for here.
 bool has_network_of(const Context& context, std::string_view kind) {
     const auto files = list_network_files(context.root);
-    return std::any_of(files.begin(), files.end(), [&](const NetworkFile& file) {
+    return std::ranges::any_of(files, [&](const NetworkFile& file) {
         return file.text.find(config::kPluginName) != std::string::npos &&
                file.text.find(fmt::format("\"{}\"", kind)) != std::string::npos;
     });

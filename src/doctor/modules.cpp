@@ -18,7 +18,7 @@ constexpr std::size_t kLargestIndex = std::size_t{16} << 20U; // bytes; modules.
 std::string module_of(std::string_view file) {
     const std::string_view name = file.substr(file.rfind('/') + 1);
     std::string module(name.substr(0, name.find(".ko")));
-    std::replace(module.begin(), module.end(), '-', '_');
+    std::ranges::replace(module, '-', '_');
     return module;
 }
 
@@ -32,15 +32,14 @@ bool is_loaded(const Context& context, std::string_view module) {
 bool is_built_in(const Context& context, std::string_view module) {
     const std::string file = fmt::format("/lib/modules/{}/modules.builtin", context.inventory.kernel);
     const std::vector<std::string> built_in = lines_of(context.path(file));
-    return std::any_of(built_in.begin(), built_in.end(),
-                       [&](const std::string& line) { return module_of(line) == module; });
+    return std::ranges::any_of(built_in, [&](const std::string& line) { return module_of(line) == module; });
 }
 
 bool has_infiniband(const Context& context) {
     const auto& devices = context.inventory.devices;
-    return std::any_of(devices.begin(), devices.end(), [](const inventory::Device& device) {
-        return std::any_of(device.rdma.begin(), device.rdma.end(),
-                           [](const inventory::RdmaDevice& rdma) { return rdma.protocol == "ib"; });
+    return std::ranges::any_of(devices, [](const inventory::Device& device) {
+        return std::ranges::any_of(device.rdma,
+                                   [](const inventory::RdmaDevice& rdma) { return rdma.protocol == "ib"; });
     });
 }
 

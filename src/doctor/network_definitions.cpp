@@ -87,9 +87,8 @@ bool has_definition(const Context& context) {
 
 bool has_file(const Context& context) {
     const auto files = list_network_files(context.root);
-    return std::any_of(files.begin(), files.end(), [](const NetworkFile& file) {
-        return file.text.find(config::kPluginName) != std::string::npos;
-    });
+    return std::ranges::any_of(
+        files, [](const NetworkFile& file) { return file.text.find(config::kPluginName) != std::string::npos; });
 }
 
 void check_any_network(const Context& context, Findings& found) {

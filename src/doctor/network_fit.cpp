@@ -26,8 +26,8 @@ using kernel::Link;
 
 const Link* find_interface_of_host(const Context& context, const std::string& name) {
     const std::vector<Link>& links = context.host_links.links();
-    const auto at = std::find_if(links.begin(), links.end(), [&](const Link& link) {
-        return link.name == name || std::find(link.altnames.begin(), link.altnames.end(), name) != link.altnames.end();
+    const auto at = std::ranges::find_if(links, [&](const Link& link) {
+        return link.name == name || std::ranges::find(link.altnames, name) != link.altnames.end();
     });
     return at == links.end() ? nullptr : &*at;
 }

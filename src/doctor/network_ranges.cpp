@@ -42,8 +42,7 @@ std::optional<attach::Misfit> find_misfit(const base::IpPrefix& subnet, const st
     std::string destination;
     for (const Route& route : routes) {
         if (!is_connected(route) || !overlap(subnet, route.destination)) continue;
-        const auto link =
-            std::find_if(links.begin(), links.end(), [&](const Link& each) { return each.ifindex == route.ifindex; });
+        const auto link = std::ranges::find_if(links, [&](const Link& each) { return each.ifindex == route.ifindex; });
         if (link == links.end()) continue;
         if (is_on_parents_wire(*link, parent)) return std::nullopt;
         if (other != nullptr) continue;

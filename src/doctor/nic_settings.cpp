@@ -59,9 +59,8 @@ void compare_mtus(const Context& context, const Device& pf, const NetDevice& upl
         }
     });
     if (!larger.empty()) {
-        const NetDevice& largest =
-            **std::max_element(larger.begin(), larger.end(),
-                               [](const NetDevice* one, const NetDevice* other) { return one->mtu < other->mtu; });
+        const NetDevice& largest = **std::ranges::max_element(
+            larger, [](const NetDevice* one, const NetDevice* other) { return one->mtu < other->mtu; });
         found.warning(
             subject_of(pf),
             fmt::format("{}, so the port may drop packets", differ(context, uplink, larger.size(), "more", largest)),

@@ -48,7 +48,7 @@ std::optional<std::string> option_of(const std::string& process, std::initialize
         if (!argument.starts_with('-')) continue;
         argument.remove_prefix(argument.starts_with("--") ? 2 : 1);
         const std::size_t equals = argument.find('=');
-        if (std::find(names.begin(), names.end(), argument.substr(0, equals)) == names.end()) continue;
+        if (std::ranges::find(names, argument.substr(0, equals)) == names.end()) continue;
         if (equals != std::string_view::npos) return std::string(argument.substr(equals + 1));
         if (number + 1 < arguments.size()) return arguments[number + 1];
     }

@@ -29,8 +29,8 @@ void check_apart(const Context& context, Findings& found) {
     for (const inventory::Device& device : context.inventory.devices) {
         if (device.net.empty() || device.rdma.empty()) continue;
         const std::size_t net = device.net.front().place;
-        const auto away = std::find_if(device.rdma.begin(), device.rdma.end(),
-                                       [&](const inventory::RdmaDevice& rdma) { return rdma.place != net; });
+        const auto away =
+            std::ranges::find_if(device.rdma, [&](const inventory::RdmaDevice& rdma) { return rdma.place != net; });
         if (away == device.rdma.end()) continue;
         found.failure(subject_of(device),
                       fmt::format("its net device is {}, and its RDMA device {} is {}: RDMA works in neither",

@@ -21,7 +21,7 @@ std::string raising_command(const Context& context, const Interface& interface) 
 void report_no_interface(const Context& context, Findings& found) {
     const inventory::Namespace& pod = pod_of(context);
     const auto records = context.node.records(state::Access::look).list().records;
-    const auto record = std::find_if(records.begin(), records.end(), [&](const state::AttachmentRecord& each) {
+    const auto record = std::ranges::find_if(records, [&](const state::AttachmentRecord& each) {
         return !pod.pod.name.empty() && each.pod.name == pod.pod.name &&
                each.pod.pod_namespace == pod.pod.pod_namespace;
     });
@@ -98,11 +98,9 @@ void check_pod_gids(const Context& context, Findings& found) {
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {
         if (interface.rdma_device.empty() || found.has_failed(subject)) return;
         for (const base::IpPrefix& address : interface.addresses) {
-            const bool has =
-                std::any_of(interface.gids.begin(), interface.gids.end(), [&](const kernel::GidEntry& gid) {
-                    return gid.netdev.empty() ||
-                           (gid.address == address.address() && gid.type == kernel::GidType::roce_v2);
-                });
+            const bool has = std::ranges::any_of(interface.gids, [&](const kernel::GidEntry& gid) {
+                return gid.netdev.empty() || (gid.address == address.address() && gid.type == kernel::GidType::roce_v2);
+            });
             if (!has)
                 found.failure(subject,
                               fmt::format("{} has no GID of RoCE v2 on {}:{}", address.address(), interface.rdma_device,

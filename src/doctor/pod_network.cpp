@@ -48,8 +48,8 @@ void check_gid_index(const Context& context, Findings& found) {
 bool is_own(const Context& context, const IpAddress& address) {
     bool own = false;
     for_each_interface(context, [&](const Interface& interface, const std::string& /*subject*/) {
-        own = own || std::any_of(interface.addresses.begin(), interface.addresses.end(),
-                                 [&](const IpPrefix& each) { return each.address() == address; });
+        own = own ||
+              std::ranges::any_of(interface.addresses, [&](const IpPrefix& each) { return each.address() == address; });
     });
     return own;
 }

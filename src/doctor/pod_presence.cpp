@@ -11,10 +11,9 @@ namespace {
 /// Attachments of the pod that rdmanet has on record.
 std::size_t count_records(const Context& context) {
     const auto listing = context.node.records(state::Access::look).list();
-    return static_cast<std::size_t>(
-        std::count_if(listing.records.begin(), listing.records.end(), [&](const state::AttachmentRecord& record) {
-            return base::scoped_name(record.pod.pod_namespace, record.pod.name) == context.missing_pod;
-        }));
+    return static_cast<std::size_t>(std::ranges::count_if(listing.records, [&](const state::AttachmentRecord& record) {
+        return base::scoped_name(record.pod.pod_namespace, record.pod.name) == context.missing_pod;
+    }));
 }
 
 /// "`kubectl describe pod -n shop till`"
@@ -26,8 +25,9 @@ std::string description_command(const std::string& pod) {
 
 /// rdmanet's records name the pods that it attached. Of others only the UID is known, from their cgroup.
 bool has_pod_without_name(const inventory::Inventory& inventory) {
-    return std::any_of(inventory.namespaces.begin(), inventory.namespaces.end(),
-                       [](const inventory::Namespace& each) { return each.pod.name.empty() && !each.pod_uid.empty(); });
+    return std::ranges::any_of(inventory.namespaces, [](const inventory::Namespace& each) {
+        return each.pod.name.empty() && !each.pod_uid.empty();
+    });
 }
 
 /// What may be of the pod, and was not seen; empty if all was. Without root, /proc does not show the network namespaces

@@ -18,7 +18,7 @@ void check_pod_files(const Context& context, Findings& found) {
     for_each_interface(context, [&](const inventory::Interface& interface, const std::string& subject) {
         if (interface.files.empty() || found.has_failed(subject)) return;
         const std::string& file = interface.files.front();
-        const bool any = std::any_of(processes.begin(), processes.end(), [&](const std::string& process) {
+        const bool any = std::ranges::any_of(processes, [&](const std::string& process) {
             return image_has(process, fmt::format("/dev/infiniband/{}", file));
         });
         if (!processes.empty() && !any)
@@ -32,8 +32,8 @@ bool is_vf(const inventory::Device& device) {
 }
 
 bool has_infiniband_port(const inventory::RdmaDevice& device) {
-    return std::any_of(device.ports.begin(), device.ports.end(),
-                       [](const inventory::RdmaPort& port) { return port.link_layer == "InfiniBand"; });
+    return std::ranges::any_of(device.ports,
+                               [](const inventory::RdmaPort& port) { return port.link_layer == "InfiniBand"; });
 }
 
 /// "umad0" lets a program send what subnet managers send, and "issm0" makes the port look like one (user_mad.rst).
@@ -44,8 +44,8 @@ std::vector<std::string> management_files(const Context& context) {
     for (const inventory::Device& device : context.inventory.devices)
         for (const inventory::RdmaDevice& rdma : device.rdma)
             if (has_infiniband_port(rdma) && !is_vf(device))
-                std::copy_if(rdma.files.begin(), rdma.files.end(), std::back_inserter(files),
-                             [](const std::string& file) { return !file.starts_with("uverbs"); });
+                std::ranges::copy_if(rdma.files, std::back_inserter(files),
+                                     [](const std::string& file) { return !file.starts_with("uverbs"); });
     return files;
 }
 

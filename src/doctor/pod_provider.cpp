@@ -68,9 +68,9 @@ struct Providers {
 
     /// `libraries` as from libraries_for().
     [[nodiscard]] bool has_any_of(const std::vector<std::string>& libraries) const {
-        return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-            return std::any_of(libraries.begin(), libraries.end(),
-                               [&](const std::string& library) { return name.starts_with(library); });
+        return std::ranges::any_of(names, [&](const std::string& name) {
+            return std::ranges::any_of(libraries,
+                                       [&](const std::string& library) { return name.starts_with(library); });
         });
     }
 };
@@ -82,7 +82,7 @@ void read_directories(const std::string& process, Providers& providers) {
         for (const std::string& place : {std::string(directory), fmt::format("{}/libibverbs", directory)}) {
             const std::vector<std::string> names = names_in_image(process, place, left);
             left -= names.size();
-            std::copy_if(names.begin(), names.end(), std::back_inserter(providers.names), [](const std::string& name) {
+            std::ranges::copy_if(names, std::back_inserter(providers.names), [](const std::string& name) {
                 return name.starts_with("lib") && name.find("-rdmav") != std::string::npos && name.ends_with(".so");
             });
         }
@@ -104,7 +104,7 @@ void read_configuration(const std::string& process, Providers& providers) {
     for (const std::string& name : names_in_image(process, std::string(kDirectory), kMostFiles)) {
         const base::UniqueFd file = open_in_image(process, fmt::format("{}/{}", kDirectory, name));
         const auto lines = file ? lines_of(fmt::format("/proc/self/fd/{}", file.get())) : std::vector<std::string>();
-        providers.has_path = providers.has_path || std::any_of(lines.begin(), lines.end(), names_path);
+        providers.has_path = providers.has_path || std::ranges::any_of(lines, names_path);
     }
 }
 
@@ -141,8 +141,8 @@ void check_image(const Context& context, const Interface& interface, const std::
 /// The first image that has libibverbs: others may be linked statically.
 void check_pod_provider(const Context& context, Findings& found) {
     const std::vector<std::string> processes = processes_of(context);
-    const auto process = std::find_if(processes.begin(), processes.end(),
-                                      [](const std::string& each) { return has_library(each, "libibverbs.so.1"); });
+    const auto process =
+        std::ranges::find_if(processes, [](const std::string& each) { return has_library(each, "libibverbs.so.1"); });
     if (process == processes.end()) return;
     const Providers providers = providers_of(*process);
     for_each_interface(context, [&](const Interface& interface, const std::string& subject) {

@@ -141,8 +141,7 @@ std::vector<PortCounter> port_counters_of(const std::vector<kernel::Statistic>& 
 std::vector<PortCounter> growth_of(const std::vector<PortCounter>& first, const std::vector<PortCounter>& second) {
     std::map<std::pair<PortEvent, std::optional<unsigned>>, PortCounter> growth;
     for (const PortCounter& now : second) {
-        const auto before =
-            std::find_if(first.begin(), first.end(), [&](const PortCounter& each) { return each.name == now.name; });
+        const auto before = std::ranges::find_if(first, [&](const PortCounter& each) { return each.name == now.name; });
         if (before == first.end() || now.value <= before->value) continue; // a reset of the driver clears counters
         PortCounter& most = growth[{now.event, now.priority}];
         if (now.value - before->value > most.value) {
@@ -159,10 +158,10 @@ std::vector<PortCounter> growth_of(const std::vector<PortCounter>& first, const 
 std::vector<PortTrouble> judge(const std::vector<PortCounter>& growth, std::chrono::milliseconds period,
                                const std::string& interface, unsigned pfc) {
     const auto grew = [&](PortEvent event) {
-        return std::any_of(growth.begin(), growth.end(), [&](const PortCounter& each) { return each.event == event; });
+        return std::ranges::any_of(growth, [&](const PortCounter& each) { return each.event == event; });
     };
     const bool has_priorities =
-        std::any_of(growth.begin(), growth.end(), [](const PortCounter& each) { return each.priority.has_value(); });
+        std::ranges::any_of(growth, [](const PortCounter& each) { return each.priority.has_value(); });
     std::vector<PortTrouble> troubles;
     for (const PortCounter& each : growth) {
         // How long says more than how often.

@@ -55,9 +55,8 @@ void PortWatch::begin() try {
 }
 
 std::vector<PortWatch::Growth> PortWatch::list_growth() const {
-    const bool is_quiet = std::all_of(ports_.begin(), ports_.end(), [](const Port& port) {
-        return std::all_of(port.counters.begin(), port.counters.end(),
-                           [](const PortCounter& each) { return each.value == 0; });
+    const bool is_quiet = std::ranges::all_of(ports_, [](const Port& port) {
+        return std::ranges::all_of(port.counters, [](const PortCounter& each) { return each.value == 0; });
     });
     if (is_quiet) return {};
     std::this_thread::sleep_until(ports_.back().at + kPeriod);

@@ -13,9 +13,8 @@ using inventory::RdmaDevice;
 
 bool has_omni_path(const Context& context) {
     const auto& devices = context.inventory.devices;
-    return std::any_of(devices.begin(), devices.end(), [](const Device& device) {
-        return std::any_of(device.rdma.begin(), device.rdma.end(),
-                           [](const RdmaDevice& rdma) { return rdma.protocol == "opa"; });
+    return std::ranges::any_of(devices, [](const Device& device) {
+        return std::ranges::any_of(device.rdma, [](const RdmaDevice& rdma) { return rdma.protocol == "opa"; });
     });
 }
 
@@ -44,8 +43,8 @@ void report_iwarp(const Context& context, Findings& found) {
 void report_omni_path(const Context& context, Findings& found) {
     if (!has_omni_path(context) || has_infiniband(context)) return;
     const std::vector<std::string> processes = list_processes(context);
-    const bool has_opensm = std::any_of(processes.begin(), processes.end(),
-                                        [](const std::string& process) { return program_of(process) == "opensm"; });
+    const bool has_opensm =
+        std::ranges::any_of(processes, [](const std::string& process) { return program_of(process) == "opensm"; });
     if (!has_opensm) return;
     for_each_of(context, "opa", [&](const Device& device, const RdmaDevice& rdma) {
         found.warning(subject_of(device),

@@ -62,17 +62,17 @@ void check_duplicate_guid(const Context& context, Findings& found) {
 bool has_pf_down(const Context& context, const Device& device) {
     if (!device.pci || !device.pci->pf) return false;
     const auto& devices = context.inventory.devices;
-    const auto pf = std::find_if(devices.begin(), devices.end(),
-                                 [&](const Device& each) { return each.pci && each.pci->address == *device.pci->pf; });
+    const auto pf = std::ranges::find_if(
+        devices, [&](const Device& each) { return each.pci && each.pci->address == *device.pci->pf; });
     return pf != devices.end() && !pf->net.empty() &&
-           std::none_of(pf->net.begin(), pf->net.end(), [](const inventory::NetDevice& net) { return net.is_up; });
+           std::ranges::none_of(pf->net, [](const inventory::NetDevice& net) { return net.is_up; });
 }
 
 /// Whether somebody wants the port: an interface that is up, or InfiniBand.
 bool is_wanted(const Context& context, const Device& device, const RdmaPort& port) {
     if (port.link_layer == "InfiniBand") return !device.pci || !device.pci->pf;
     if (has_pf_down(context, device)) return false;
-    return std::any_of(device.net.begin(), device.net.end(), [&](const inventory::NetDevice& net) {
+    return std::ranges::any_of(device.net, [&](const inventory::NetDevice& net) {
         return net.is_up && (port.net_device.empty() || port.net_device == net.name);
     });
 }

@@ -62,7 +62,7 @@ void check_leases(const Context& context, Findings& found) {
     std::string example;
     bool any_lives = false;
     for (const attach::LeaseHolder& holder : list_unrecorded(context)) {
-        if (std::none_of(seen.begin(), seen.end(), [&](const auto& each) { return is_same(each, holder); })) continue;
+        if (std::ranges::none_of(seen, [&](const auto& each) { return is_same(each, holder); })) continue;
         if (count++ == 0) example = holder.what;
         any_lives = any_lives || holder.pod.liveness != ipam::Liveness::dead;
     }

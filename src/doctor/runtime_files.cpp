@@ -109,7 +109,7 @@ void add_with_imports(const Context& context, const std::string& path, std::vect
         if (!text) continue;
         files.push_back({.path = paths[next], .text = std::move(*text)});
         for (std::string& import : list_imports(context, files.back()))
-            if (std::find(paths.begin(), paths.end(), import) == paths.end()) paths.push_back(std::move(import));
+            if (std::ranges::find(paths, import) == paths.end()) paths.push_back(std::move(import));
     }
 }
 

@@ -108,7 +108,7 @@ std::optional<std::vector<std::string>> names_of(const Device* device) {
 }
 
 bool has(const std::vector<std::string>& values, const std::string& value) {
-    return std::find(values.begin(), values.end(), value) != values.end();
+    return std::ranges::find(values, value) != values.end();
 }
 
 /// Whether "0,2-7" has the number.
@@ -127,7 +127,7 @@ bool is_in_ranges(std::string_view ranges, unsigned number) {
 
 /// Values for PFs are "ens1f0", or "ens1f0#0,2-7" for some of its VFs.
 bool is_of_pf(const Device& device, const std::vector<std::string>& values, const std::string& pf) {
-    return std::any_of(values.begin(), values.end(), [&](const std::string& value) {
+    return std::ranges::any_of(values, [&](const std::string& value) {
         const std::size_t hash = value.find('#');
         return value.substr(0, hash) == pf &&
                (hash == std::string::npos ||
@@ -143,8 +143,7 @@ std::string link_type_of(const Device& device) {
 }
 
 bool is_named(const std::optional<std::vector<std::string>>& names, const std::vector<std::string>& values) {
-    return !names ||
-           std::any_of(names->begin(), names->end(), [&](const std::string& name) { return has(values, name); });
+    return !names || std::ranges::any_of(*names, [&](const std::string& name) { return has(values, name); });
 }
 
 /// What PFs are called where the selector looks. nullopt if that is not known.
@@ -216,8 +215,8 @@ bool matches(const Context& context, const Device& device, const Selector& selec
     if (selector.trait == Trait::interface) return is_named(names_of(&device), selector.values);
     if (!is_of_pfs(selector.trait)) return has(selector.values, value_of(device, selector.trait));
     const auto names = pf_names(context, device, selector.trait);
-    return !names || std::any_of(names->begin(), names->end(),
-                                 [&](const std::string& name) { return is_of_pf(device, selector.values, name); });
+    return !names || std::ranges::any_of(
+                         *names, [&](const std::string& name) { return is_of_pf(device, selector.values, name); });
 }
 
 std::vector<std::string> values_of(const Context& context, const std::vector<const Device*>& devices, Trait trait) {

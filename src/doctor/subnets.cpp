@@ -33,13 +33,12 @@ Networks list_networks(const Context& context) {
             const Member member{.interface = &interface, .address = address};
             auto& members = networks[{interface.network, address.family()}];
             if (!address.address().is_link_local() &&
-                std::none_of(members.begin(), members.end(),
-                             [&](const Member& each) { return each.subnet() == member.subnet(); }))
+                std::ranges::none_of(members, [&](const Member& each) { return each.subnet() == member.subnet(); }))
                 members.push_back(member);
         }
     }
     for (auto& [network, members] : networks)
-        std::sort(members.begin(), members.end(), [](const Member& one, const Member& other) {
+        std::ranges::sort(members, [](const Member& one, const Member& other) {
             return one.address.address() < other.address.address();
         });
     return networks;

@@ -41,13 +41,12 @@ void report_capability(const Device& device, Findings& found) {
 void check_vf_count(const Context& context, Findings& found) {
     if (context.inventory.mode() != kernel::RdmaNetnsMode::exclusive) return;
     const auto& devices = context.inventory.devices;
-    if (std::any_of(devices.begin(), devices.end(), has_vfs)) return;
+    if (std::ranges::any_of(devices, has_vfs)) return;
     if (!is_virtual_machine(context))
         for (const Device& device : devices)
             if (is_pf_on_host(device) && lacks_capability(context, device)) report_capability(device, found);
-    const auto able = std::find_if(devices.begin(), devices.end(), [](const Device& device) {
-        return is_pf_on_host(device) && device.pci->most_vfs != 0;
-    });
+    const auto able = std::ranges::find_if(
+        devices, [](const Device& device) { return is_pf_on_host(device) && device.pci->most_vfs != 0; });
     if (able == devices.end()) return;
     found.info(
         subject_of(*able),

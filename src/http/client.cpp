@@ -175,7 +175,7 @@ void require_encoded(std::string_view target) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                kOthers.find(c) != std::string_view::npos;
     };
-    if (!target.starts_with('/') || !std::all_of(target.begin(), target.end(), is_allowed))
+    if (!target.starts_with('/') || !std::ranges::all_of(target, is_allowed))
         throw ConfigurationError(
             fmt::format("request {}: expected a path of letters, digits and {}", base::quoted(target), kOthers));
 }

@@ -122,7 +122,7 @@ public:
         return true;
     }
     [[nodiscard]] bool is_unknown() const {
-        return std::any_of(questions_.begin(), questions_.end(), [](const Question& question) {
+        return std::ranges::any_of(questions_, [](const Question& question) {
             return question.answer && question.answer->verdict == Verdict::unknown_name;
         });
     }
@@ -257,7 +257,7 @@ std::vector<std::string> names_to_ask(const std::string& host, const ResolverCon
     if (host.ends_with('.')) return {host};
     std::vector<std::string> names;
     for (const std::string& domain : configuration.search) names.push_back(fmt::format("{}.{}", host, domain));
-    const bool is_whole = static_cast<unsigned>(std::count(host.begin(), host.end(), '.')) >= configuration.dots;
+    const bool is_whole = static_cast<unsigned>(std::ranges::count(host, '.')) >= configuration.dots;
     names.insert(is_whole ? names.begin() : names.end(), host);
     return names;
 }

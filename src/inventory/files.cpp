@@ -27,7 +27,7 @@ std::vector<std::string> names_in(const std::string& path, std::size_t most) try
     base::DirectoryReader directory(path, true);
     for (auto entry = directory.next(); entry && names.size() < most; entry = directory.next())
         if (!entry->name.starts_with('.')) names.emplace_back(entry->name);
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     return names;
 } catch (const base::SystemError&) {
     return {};

@@ -133,8 +133,8 @@ private:
     }
 
     static bool has_address(const Interface& interface, const base::IpAddress& address) {
-        return std::any_of(interface.addresses.begin(), interface.addresses.end(),
-                           [&](const base::IpPrefix& each) { return each.address() == address; });
+        return std::ranges::any_of(interface.addresses,
+                                   [&](const base::IpPrefix& each) { return each.address() == address; });
     }
 
     static bool is_of(const GidEntry& entry, const Interface& interface) {

@@ -38,8 +38,8 @@ std::string pod_uid_of_cgroup(std::string_view cgroup) {
     if (cgroup.find("kubepods") == std::string_view::npos) return {};
     for (std::size_t at = 0; (at = cgroup.find(kPod, at)) != std::string_view::npos; ++at) {
         std::string uid(cgroup.substr(at + kPod.size(), kUid));
-        std::replace(uid.begin(), uid.end(), '_', '-'); // systemd's names of slices have '-' for the levels
-        const bool is_uid = uid.size() == kUid && std::count(uid.begin(), uid.end(), '-') == 4 &&
+        std::ranges::replace(uid, '_', '-'); // systemd's names of slices have '-' for the levels
+        const bool is_uid = uid.size() == kUid && std::ranges::count(uid, '-') == 4 &&
                             uid.find_first_not_of("0123456789abcdef-") == std::string::npos;
         if (is_uid) return uid;
     }

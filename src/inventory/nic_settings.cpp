@@ -18,8 +18,8 @@ using kernel::Protocol;
 /// (fill_dev_info(), drivers/infiniband/core/nldev.c).
 bool lacks_rdma(const Device& device) {
     const bool has_driver = device.address && (!device.pci || !device.pci->driver.empty());
-    return has_driver && std::none_of(device.rdma.begin(), device.rdma.end(),
-                                      [](const RdmaDevice& rdma) { return !rdma.protocol.empty(); });
+    return has_driver &&
+           std::ranges::none_of(device.rdma, [](const RdmaDevice& rdma) { return !rdma.protocol.empty(); });
 }
 
 /// Whether the function can have VFs, and a driver that may have a mode for them.
@@ -42,7 +42,7 @@ void read_devlink(const SideReader& reader, std::vector<Device>& devices) {
 /// The kernel knows whether a driver drew the interface's address (NET_ADDR_RANDOM, linux/netdevice.h). An address that
 /// somebody sets later is none of these: systemd-udevd, for one, gives a lasting one to each of them.
 bool drew_mac(const std::string& sysfs, const Device& device) {
-    return device.pci && device.pci->pf && std::any_of(device.net.begin(), device.net.end(), [&](const NetDevice& net) {
+    return device.pci && device.pci->pf && std::ranges::any_of(device.net, [&](const NetDevice& net) {
                return net.place == 0 &&
                       line_of(fmt::format("{}/class/net/{}/addr_assign_type", sysfs, net.name)) == "1";
            });
@@ -65,7 +65,7 @@ void read_random_macs(const SideReader& reader, std::vector<Device>& devices) {
     if (drawn.empty()) return;
     const auto reported = list_vfs(reader);
     for (Device* const device : drawn)
-        device->has_random_mac = std::any_of(reported.begin(), reported.end(), [&](const kernel::ReportedVf& vf) {
+        device->has_random_mac = std::ranges::any_of(reported, [&](const kernel::ReportedVf& vf) {
             return vf.of && vf.of->pf == device->pci->pf && vf.of->number == device->pci->vf_number &&
                    vf.settings.mac && vf.settings.mac->is_zero();
         });

@@ -99,8 +99,7 @@ std::vector<PciFunction> list_pci_functions(const std::string& sysfs) {
         PciFunction function = read_function(directory, *address, *class_code);
         if (function.is_network() || function.is_accelerator()) functions.push_back(std::move(function));
     }
-    std::sort(functions.begin(), functions.end(),
-              [](const PciFunction& a, const PciFunction& b) { return a.address < b.address; });
+    std::ranges::sort(functions, [](const PciFunction& a, const PciFunction& b) { return a.address < b.address; });
     number_vfs(devices, functions);
     return functions;
 }

@@ -88,8 +88,7 @@ std::vector<std::string> files_of(const std::string& device, const std::vector<k
 } // namespace
 
 const SeenLink* Side::find_link(unsigned ifindex) const {
-    const auto at =
-        std::find_if(links.begin(), links.end(), [&](const SeenLink& each) { return each.link.ifindex == ifindex; });
+    const auto at = std::ranges::find_if(links, [&](const SeenLink& each) { return each.link.ifindex == ifindex; });
     return at == links.end() ? nullptr : &*at;
 }
 

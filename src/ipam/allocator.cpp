@@ -140,8 +140,8 @@ bool fits(const Lease& lease, const std::vector<Claim>& claims) {
     if (lease.space != claim.space || address.family() != claim.family || lease.address.length() != claim.prefix_length)
         return false;
     if (claim.wanted) return address == *claim.wanted;
-    return std::any_of(claim.usable.begin(), claim.usable.end(),
-                       [&](const Interval& interval) { return interval.contains(address.value()); });
+    return std::ranges::any_of(claim.usable,
+                               [&](const Interval& interval) { return interval.contains(address.value()); });
 }
 
 } // namespace
@@ -296,8 +296,7 @@ bool Allocator::has_dead_holder(const Claim& claim, const base::Deadline& deadli
         const std::vector<Lease> page = store_.list_local(claim, after, kPage, deadline);
         if (page.empty()) return false;
         after = page.back().address.address();
-        if (std::any_of(page.begin(), page.end(),
-                        [&](const Lease& lease) { return probe_.probe(lease.owner) == Liveness::dead; }))
+        if (std::ranges::any_of(page, [&](const Lease& lease) { return probe_.probe(lease.owner) == Liveness::dead; }))
             return true;
     }
     return false;
@@ -308,14 +307,14 @@ std::vector<std::string> Allocator::check(const OwnerKey& key, const std::vector
     const std::vector<Lease> leases = store_.find(key, deadline);
     std::vector<std::string> faults;
     const auto is_leased = [&](const base::IpPrefix& address) {
-        return std::any_of(leases.begin(), leases.end(), [&](const Lease& lease) { return lease.address == address; });
+        return std::ranges::any_of(leases, [&](const Lease& lease) { return lease.address == address; });
     };
     for (const base::IpPrefix& address : addresses)
         if (!is_leased(address))
             faults.push_back(
                 fmt::format("address {} of the pod is not leased to it, so another pod may get it", address));
     for (const Lease& lease : leases)
-        if (std::find(addresses.begin(), addresses.end(), lease.address) == addresses.end())
+        if (std::ranges::find(addresses, lease.address) == addresses.end())
             faults.push_back(
                 fmt::format("address {} is leased to the pod, but its interface does not have it", lease.address));
     for (const Rival& rival : store_.find_rivals(deadline))

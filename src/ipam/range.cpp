@@ -10,8 +10,7 @@ namespace rdmanet::ipam {
 using base::Uint128;
 
 std::vector<Interval> merged(std::vector<Interval> intervals) {
-    std::sort(intervals.begin(), intervals.end(),
-              [](const Interval& a, const Interval& b) { return a.first < b.first; });
+    std::ranges::sort(intervals, [](const Interval& a, const Interval& b) { return a.first < b.first; });
     std::vector<Interval> merged;
     for (const Interval& next : intervals) {
         // next.first > last here, so next.first - 1 can not wrap, as last + 1 could.
@@ -45,7 +44,7 @@ std::string to_text(Uint128 number) {
         digits.push_back(static_cast<char>('0' + static_cast<int>(number % 10)));
         number /= 10;
     } while (number != 0);
-    std::reverse(digits.begin(), digits.end());
+    std::ranges::reverse(digits);
     return digits;
 }
 

@@ -112,8 +112,8 @@ Outcome Api::ask(const http::Request& request, const base::Deadline& deadline) {
     http::Request complete = request;
     if (!access_.authorization.empty()) complete.headers.emplace_back("Authorization", access_.authorization);
     complete.headers.emplace_back("User-Agent", "rdmanet");
-    const bool accepts_anything = std::none_of(request.headers.begin(), request.headers.end(),
-                                               [](const auto& header) { return header.first == "Accept"; });
+    const bool accepts_anything =
+        std::ranges::none_of(request.headers, [](const auto& header) { return header.first == "Accept"; });
     if (accepts_anything) complete.headers.emplace_back("Accept", "application/json");
     const http::Stopwatch watch;
     for (int attempt = 1;; ++attempt) {

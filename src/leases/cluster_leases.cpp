@@ -39,7 +39,7 @@ struct NodeAddresses {
 bool has_devices_of_programs() {
     const auto names = base::list_directory("/dev/vfio");
     // The others are there while a device has driver vfio-pci (vfio_create_group(), drivers/vfio/group.c).
-    return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name != "vfio"; });
+    return std::ranges::any_of(names, [](const std::string& name) { return name != "vfio"; });
 }
 
 void add_addresses_in(const std::string& path, NodeAddresses& all, const base::Deadline& deadline) {
@@ -53,7 +53,7 @@ void add_addresses_in(const std::string& path, NodeAddresses& all, const base::D
 
 std::string NodeAddresses::find_user(const base::IpPrefix& addresses, const std::vector<base::IpAddress>& known) const {
     for (const auto& [address, path] : in_use)
-        if (addresses.contains(address) && std::find(known.begin(), known.end(), address) == known.end())
+        if (addresses.contains(address) && std::ranges::find(known, address) == known.end())
             return fmt::format("network namespace {} has {}", path, address);
     return {};
 }
@@ -191,7 +191,7 @@ state::LeaseStore ClusterLeases::where() const {
 
 bool ClusterLeases::is_of_record(const base::Deadline& deadline) {
     return pools_ != nullptr && ask([&](ipam::Store&) {
-               return std::any_of(where_.pools.begin(), where_.pools.end(), [&](const state::LeasePool& pool) {
+               return std::ranges::any_of(where_.pools, [&](const state::LeasePool& pool) {
                    const auto place = place_of(pool);
                    return place && !pool.uid.empty() && pools_->find_uid(*place, deadline) == pool.uid;
                });

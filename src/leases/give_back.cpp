@@ -33,7 +33,7 @@ std::vector<ipam::Lease> release_where(state::LeaseStore& store, const state::At
         ClusterLeases shared(store, node, records);
         return release(shared);
     } catch (const base::Error&) {
-        if (std::all_of(store.pools.begin(), store.pools.end(), [](const auto& pool) { return pool.uid.empty(); }))
+        if (std::ranges::all_of(store.pools, [](const auto& pool) { return pool.uid.empty(); }))
             throw; // nothing would tell one cluster from another
         for (const std::string& kubeconfig : node.clusters->others(store.kubeconfig)) {
             state::LeaseStore other = store;

@@ -24,7 +24,7 @@ constexpr const char* kMachineId = "/etc/machine-id";
 std::string read_machine_id() try {
     std::string text = base::read_file(kMachineId, 64);
     while (text.ends_with('\n')) text.pop_back();
-    const bool is_id = text.size() == 32 && std::all_of(text.begin(), text.end(), [](char c) {
+    const bool is_id = text.size() == 32 && std::ranges::all_of(text, [](char c) {
                            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
                        });
     if (!is_id)

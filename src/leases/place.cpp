@@ -74,10 +74,9 @@ void require_none_on_node(const ipam::Config& config, ipam::LeaseFile& file, con
     if (!file.is_there()) return;
     std::vector<std::string> living;
     for (const ipam::Lease& lease : repairing(file, node, deadline, [&] { return file.list_all(deadline); })) {
-        const bool is_of_network =
-            std::any_of(config.ranges.begin(), config.ranges.end(), [&](const ipam::ConfiguredRange& range) {
-                return range.space == lease.space && range.range.subnet().contains(lease.address.address());
-            });
+        const bool is_of_network = std::ranges::any_of(config.ranges, [&](const ipam::ConfiguredRange& range) {
+            return range.space == lease.space && range.range.subnet().contains(lease.address.address());
+        });
         if (is_of_network && pods.probe(lease.owner) != ipam::Liveness::dead)
             living.push_back(fmt::format("{} of {}", lease.address.address(), lease.owner));
     }
@@ -133,7 +132,7 @@ void require_cluster_of_node(const ipam::Config& config, const Node& node, const
     if (same.find()) return;
     if (store.kubeconfig_of_node.empty()) {
         const auto all = records.list().records;
-        const bool is_used = std::any_of(all.begin(), all.end(), [&](const state::AttachmentRecord& record) {
+        const bool is_used = std::ranges::any_of(all, [&](const state::AttachmentRecord& record) {
             return record.lease_store && record.lease_store->kubeconfig == own && !record.owes_addresses();
         });
         if (!is_used) return;

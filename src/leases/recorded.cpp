@@ -129,12 +129,12 @@ void add_pools(const state::LeaseStore& more, state::LeaseStore& into) {
         return [&](const state::LeasePool& other) { return one.space == other.space && one.subnet == other.subnet; };
     };
     for (const state::LeasePool& pool : more.pools)
-        if (std::none_of(into.pools.begin(), into.pools.end(), is_of(pool))) into.pools.push_back(pool);
+        if (std::ranges::none_of(into.pools, is_of(pool))) into.pools.push_back(pool);
 }
 
 void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
     for (const state::LeasePool& pool : earlier.pools)
-        if (std::find(into.pools.begin(), into.pools.end(), pool) == into.pools.end()) into.pools.push_back(pool);
+        if (std::ranges::find(into.pools, pool) == into.pools.end()) into.pools.push_back(pool);
     if (!earlier.name_space.empty()) into.name_space = earlier.name_space;
     into.unsettled_until = earlier.unsettled_until;
     into.has_open_claim = earlier.has_open_claim;
@@ -156,8 +156,7 @@ void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store) {
 }
 
 void note_claimed(const state::ClaimedAddress& claimed, state::LeaseStore& store) {
-    if (std::find(store.unsettled.begin(), store.unsettled.end(), claimed) == store.unsettled.end())
-        store.unsettled.push_back(claimed);
+    if (std::ranges::find(store.unsettled, claimed) == store.unsettled.end()) store.unsettled.push_back(claimed);
 }
 
 bool is_unsettled(const state::AttachmentRecord& record, const std::string& boot_id) {

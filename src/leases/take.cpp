@@ -132,8 +132,7 @@ ipam::Allocation allocate_once(ipam::Store& store, ipam::Config config, const ip
             range.range.remove({{address.value(), address.value()}});
             is_in_range = true;
         }
-        const bool is_wanted =
-            std::any_of(requested.begin(), requested.end(), [&](const auto& one) { return one.address == address; });
+        const bool is_wanted = std::ranges::any_of(requested, [&](const auto& one) { return one.address == address; });
         if (!is_in_range || is_wanted)
             throw ipam::RequestedAddressTaken(fmt::format(
                 "{}: delete that pod, or use another address; `rdmanet ipam check --repair` makes the lease "

@@ -17,13 +17,13 @@ using doctor::Report;
 using doctor::Severity;
 
 std::size_t count(const Report& report, Severity severity) {
-    return static_cast<std::size_t>(std::count_if(report.findings.begin(), report.findings.end(),
-                                                  [&](const Finding& each) { return each.severity == severity; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(report.findings, [&](const Finding& each) { return each.severity == severity; }));
 }
 
 std::size_t count(const Report& report, Outcome outcome) {
-    return static_cast<std::size_t>(std::count_if(report.checks.begin(), report.checks.end(),
-                                                  [&](const CheckResult& each) { return each.outcome == outcome; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(report.checks, [&](const CheckResult& each) { return each.outcome == outcome; }));
 }
 
 /// The worst that a check found; "ok" if it found nothing.

@@ -151,10 +151,10 @@ std::pair<std::string, std::string> where_is(const inventory::PciFunction& funct
 std::string style_of(const std::vector<RdmaDevice>& devices) {
     if (devices.empty()) return "none";
     const auto is_active = [](const RdmaDevice& device) {
-        return std::any_of(device.ports.begin(), device.ports.end(),
-                           [](const inventory::RdmaPort& port) { return port.state == kernel::PortState::active; });
+        return std::ranges::any_of(
+            device.ports, [](const inventory::RdmaPort& port) { return port.state == kernel::PortState::active; });
     };
-    return std::any_of(devices.begin(), devices.end(), is_active) ? "good" : "bad";
+    return std::ranges::any_of(devices, is_active) ? "good" : "bad";
 }
 
 std::string rdma_text(const std::vector<RdmaDevice>& devices) {
@@ -196,11 +196,11 @@ public:
         std::array<int, kColumns> ends; // of the columns
         ends.fill(60);
         for (const auto& [bridge, groups] : bands_) {
-            const auto shortest = std::min_element(ends.begin(), ends.end());
+            const auto shortest = std::ranges::min_element(ends);
             const int x = kGap + static_cast<int>(shortest - ends.begin()) * (kColumnWidth + kGap);
             *shortest = paint_band(bridge, groups, x, *shortest);
         }
-        return svg_.to_text(kWidth, *std::max_element(ends.begin(), ends.end()), title);
+        return svg_.to_text(kWidth, *std::ranges::max_element(ends), title);
     }
 
 private:
@@ -239,10 +239,10 @@ private:
     [[nodiscard]] std::vector<Cell> children_of(const Device& device) const {
         std::vector<Cell> cells;
         for (const inventory::Interface& interface : inventory_.interfaces) {
-            const bool is_child = !interface.parent.empty() &&
-                                  std::any_of(device.rdma.begin(), device.rdma.end(), [&](const RdmaDevice& rdma) {
-                                      return rdma.place == 0 && rdma.name == interface.rdma_device;
-                                  });
+            const bool is_child =
+                !interface.parent.empty() && std::ranges::any_of(device.rdma, [&](const RdmaDevice& rdma) {
+                    return rdma.place == 0 && rdma.name == interface.rdma_device;
+                });
             if (is_child)
                 cells.push_back({.name = fmt::format("{} · {}", interface.net.kind, interface.net.name),
                                  .who = place_name(inventory_, interface.net.place),

@@ -101,7 +101,7 @@ bool is_link_local(const base::IpPrefix& address) {
 /// Link-local addresses say nothing where there are others.
 std::vector<base::IpPrefix> shown_addresses(const Interface& interface, Columns columns) {
     std::vector<base::IpPrefix> shown = interface.addresses;
-    const bool has_others = !std::all_of(shown.begin(), shown.end(), is_link_local);
+    const bool has_others = !std::ranges::all_of(shown, is_link_local);
     if (columns == Columns::usual && has_others) std::erase_if(shown, is_link_local);
     return shown;
 }

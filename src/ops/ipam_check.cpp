@@ -54,8 +54,8 @@ void check_attachments(const LeasePlaces& places, IpamCheck& check) {
 }
 
 std::size_t count(const IpamCheck& check, Wrong wrong) {
-    return static_cast<std::size_t>(std::count_if(check.faults.begin(), check.faults.end(),
-                                                  [&](const IpamFault& fault) { return fault.wrong == wrong; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(check.faults, [&](const IpamFault& fault) { return fault.wrong == wrong; }));
 }
 
 } // namespace
@@ -82,8 +82,7 @@ IpamCheck check_ipam(const LeasePlaces& places, IpamClients& clients, std::chron
         std::this_thread::sleep_for(pause);
         Look second = look(places, clients);
         std::erase_if(second.faults, [&](const IpamFault& fault) {
-            return std::find(first.faults.begin(), first.faults.end(), fault) == first.faults.end() ||
-                   is_cleared_by_pod(fault, clients);
+            return std::ranges::find(first.faults, fault) == first.faults.end() || is_cleared_by_pod(fault, clients);
         });
         first = std::move(second);
     }

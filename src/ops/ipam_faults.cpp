@@ -150,7 +150,7 @@ private:
     }
 
     [[nodiscard]] bool is_held_here(const SeenReservation& reservation) const {
-        return std::any_of(survey_.holders.begin(), survey_.holders.end(), [&](const attach::LeaseHolder& holder) {
+        return std::ranges::any_of(survey_.holders, [&](const attach::LeaseHolder& holder) {
             return holder.pod == ipam::Liveness::alive && !holder.owes &&
                    holder.container_id == reservation.container_id && holder.ifname == reservation.ifname;
         });
@@ -170,7 +170,7 @@ private:
         const auto found = pods_.find(pod);
         if (found == pods_.end()) return false;
         const auto& its = found->second->addresses;
-        return std::any_of(its.begin(), its.end(), [&](const auto& each) { return each.address == address; });
+        return std::ranges::any_of(its, [&](const auto& each) { return each.address == address; });
     }
 
     void look_at(const SeenBlock& block) {
@@ -179,7 +179,7 @@ private:
         const auto is_its_node = [&](const cluster::SeenNode& node) {
             return node.uid == block.node_uid || (!node.boot_id.empty() && node.boot_id == block.boot_id);
         };
-        if (std::none_of(survey_.nodes->begin(), survey_.nodes->end(), is_its_node))
+        if (std::ranges::none_of(*survey_.nodes, is_its_node))
             add(Wrong::stale, about(block),
                 fmt::format("node {} is gone: `rdmanet ipam reconcile` frees the block when that has lasted for longer "
                             "than \"goneAfter\" of its range",
@@ -195,7 +195,7 @@ private:
                 Wrong::twice, what,
                 fmt::format("the cluster has given it to node {}: delete {}", base::quoted(own.holder), pods_in(own)));
         if (own.state != ipam::BlockState::open || !survey_.seen.blocks) return;
-        const auto object = std::find_if(survey_.blocks.begin(), survey_.blocks.end(), [&](const SeenBlock& block) {
+        const auto object = std::ranges::find_if(survey_.blocks, [&](const SeenBlock& block) {
             return block.space == own.space && block.block == own.prefix;
         });
         if (object == survey_.blocks.end())
@@ -211,7 +211,7 @@ private:
         for (const ipam::Lease& lease : survey_.node->in_blocks)
             if (lease.space == own.space && own.prefix.contains(lease.address.address()))
                 pods.push_back(base::quoted(base::scoped_name(lease.owner.pod_namespace, lease.owner.pod_name)));
-        std::sort(pods.begin(), pods.end());
+        std::ranges::sort(pods);
         pods.erase(std::unique(pods.begin(), pods.end()), pods.end());
         return fmt::format("pods {}", base::join(pods));
     }
@@ -255,16 +255,15 @@ private:
             if (found != nullptr && found->space != pool.space) return nullptr;
             if (found == nullptr || found->subnet->length() < pool.subnet->length()) found = &pool;
         }
-        const bool is_of_others =
-            found != nullptr &&
-            std::any_of(survey_.other_pools.begin(), survey_.other_pools.end(),
-                        [&](const auto& pool) { return pool.space != found->space && pool.subnet->contains(address); });
+        const bool is_of_others = found != nullptr && std::ranges::any_of(survey_.other_pools, [&](const auto& pool) {
+                                      return pool.space != found->space && pool.subnet->contains(address);
+                                  });
         return is_of_others ? nullptr : found;
     }
 
     /// Which addresses of a block are in use, only its node knows.
     [[nodiscard]] bool may_be_in_block(const SeenPool& pool, const IpAddress& address) const {
-        return std::any_of(survey_.blocks.begin(), survey_.blocks.end(), [&](const SeenBlock& block) {
+        return std::ranges::any_of(survey_.blocks, [&](const SeenBlock& block) {
             return block.block && block.block->contains(address) && may_have(block.space, pool);
         });
     }

@@ -118,10 +118,9 @@ private:
 
     [[nodiscard]] const cluster::SeenReservation* reservation_of(const cluster::SeenPool& pool,
                                                                  const cluster::SeenRecord& record) const {
-        const auto found =
-            std::find_if(survey_.reservations.begin(), survey_.reservations.end(), [&](const auto& reservation) {
-                return record.address && reservation.space == pool.space && reservation.address == record.address;
-            });
+        const auto found = std::ranges::find_if(survey_.reservations, [&](const auto& reservation) {
+            return record.address && reservation.space == pool.space && reservation.address == record.address;
+        });
         return found == survey_.reservations.end() ? nullptr : &*found;
     }
 

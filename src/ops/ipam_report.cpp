@@ -21,7 +21,7 @@ public:
         for (const IpamFault& fault : find_faults(survey)) {
             const std::string wrong(to_string(fault.wrong));
             auto& marks = marks_[fault.about];
-            if (std::find(marks.begin(), marks.end(), wrong) == marks.end()) marks.push_back(wrong);
+            if (std::ranges::find(marks, wrong) == marks.end()) marks.push_back(wrong);
             report_.faults.push_back(fmt::format("{}: {}: {}", wrong, fault.about, fault.text));
         }
     }
@@ -96,7 +96,7 @@ private:
         if (reservation == nullptr ? record.ifname.empty() : !reservation->is_ours) marks.emplace_back("foreign");
         if (reservation != nullptr)
             for (std::string& mark : marks_of(about(*reservation)))
-                if (std::find(marks.begin(), marks.end(), mark) == marks.end()) marks.push_back(std::move(mark));
+                if (std::ranges::find(marks, mark) == marks.end()) marks.push_back(std::move(mark));
         report_.leases.push_back(
             {.store = "pools",
              .space = pool.space,

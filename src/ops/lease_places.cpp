@@ -9,10 +9,10 @@ bool LeasePlaces::includes(const std::string& space, const base::IpPrefix& subne
     const auto is_in = [&](const std::string& its_space, const base::IpPrefix& its) {
         return cluster::network_of(space) == cluster::network_of(its_space) && cluster::overlap(its, subnet);
     };
-    return std::any_of(network->ranges.begin(), network->ranges.end(),
-                       [&](const auto& range) { return is_in(range.space, range.range.subnet()); }) ||
-           std::any_of(network->addresses.begin(), network->addresses.end(),
-                       [&](const auto& fixed) { return is_in(fixed.space, fixed.address); });
+    return std::ranges::any_of(network->ranges,
+                               [&](const auto& range) { return is_in(range.space, range.range.subnet()); }) ||
+           std::ranges::any_of(network->addresses,
+                               [&](const auto& fixed) { return is_in(fixed.space, fixed.address); });
 }
 
 bool LeasePlaces::includes(const std::string& space, const base::IpAddress& address) const {

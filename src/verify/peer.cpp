@@ -28,7 +28,7 @@ bool is_name(std::string_view text) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
                c == '_';
     };
-    return !text.empty() && std::all_of(text.begin(), text.end(), is_allowed);
+    return !text.empty() && std::ranges::all_of(text, is_allowed);
 }
 
 /// An address in its usual form, a name as it is; empty if it is neither.

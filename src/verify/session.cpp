@@ -193,7 +193,7 @@ Latency measure_latency(Connection& connection, Watch& watch, std::chrono::milli
         halves.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count() / 2);
     }
     write_byte(connection, watch, kEnd);
-    std::sort(halves.begin(), halves.end());
+    std::ranges::sort(halves);
     return {.typical = halves[halves.size() / 2],
             .slow = halves[halves.size() * 99 / 100],
             .rounds = static_cast<unsigned>(halves.size()),

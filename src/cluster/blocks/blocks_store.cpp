@@ -130,9 +130,8 @@ void BlocksStore::settle(std::chrono::seconds idle, const base::Deadline& deadli
     bool has_something = false;
     file_->change(deadline, [&](ipam::BlockRows& rows) { has_something = rows.close_idle(idle); });
     const std::vector<Block> blocks = file_->blocks();
-    const bool has_closed = std::any_of(blocks.begin(), blocks.end(), [](const Block& block) {
-        return block.state == BlockState::closed && block.leases == 0;
-    });
+    const bool has_closed = std::ranges::any_of(
+        blocks, [](const Block& block) { return block.state == BlockState::closed && block.leases == 0; });
     if (!has_something && !has_closed) return;
     const base::FileLock lock = lock_requests(options_, deadline);
     NodeBlocks(*file_, options_).settle(deadline);
@@ -168,7 +167,7 @@ bool BlocksStore::has_free(const Claim& claim, const base::Deadline& /*deadline*
 bool BlocksStore::is_unconfirmed(const Claim& claim) const {
     const std::vector<Block> blocks = file_->blocks();
     const std::int64_t oldest = file_->now().boot - ipam::kFreshFor.count();
-    const bool may_give = std::any_of(blocks.begin(), blocks.end(), [&](const Block& block) {
+    const bool may_give = std::ranges::any_of(blocks, [&](const Block& block) {
         const unsigned bits = base::address_bits(block.prefix.family()) - block.prefix.length();
         return block.state == BlockState::open && block.space == claim.space &&
                (bits >= 64 || block.leases < std::uint64_t{1} << bits) &&
@@ -240,7 +239,7 @@ void BlocksStore::explain(ipam::Regained& regained, const std::vector<Block>& be
         return block.space == regained.lease.space && block.prefix.contains(regained.lease.address.address());
     };
     const std::vector<Block> blocks = file_->blocks();
-    const auto block = std::find_if(blocks.begin(), blocks.end(), has_it);
+    const auto block = std::ranges::find_if(blocks, has_it);
     if (block == blocks.end()) {
         regained.refused = fmt::format("the cluster has no AddressRange with {}: delete the pod, so that it gets "
                                        "another address",
@@ -254,7 +253,7 @@ void BlocksStore::explain(ipam::Regained& regained, const std::vector<Block>& be
                         block->holder.empty() ? "cannot be created again"
                                               : fmt::format("belongs to node {} by now", base::quoted(block->holder)));
     if (!regained.refused.empty()) return;
-    const auto known = std::find_if(before.begin(), before.end(), has_it);
+    const auto known = std::ranges::find_if(before, has_it);
     const bool was_whole = known != before.end() && known->state == BlockState::open && known->uid == block->uid;
     if (!was_whole) regained.made.insert(regained.made.begin(), fmt::format("AddressBlock {}", name));
 }

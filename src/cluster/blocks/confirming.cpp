@@ -21,7 +21,7 @@ const AddressRange* find_usable(const DeclaredRanges& ranges, const std::string&
     for (const AddressRange& range : ranges.declared)
         if (range.uid == uid && !range.is_going) found = &range;
     if (found == nullptr) return nullptr;
-    const bool is_alone = std::none_of(ranges.declared.begin(), ranges.declared.end(), [&](const AddressRange& other) {
+    const bool is_alone = std::ranges::none_of(ranges.declared, [&](const AddressRange& other) {
         return other.uid != uid && other.space == found->space && overlap(other.subnet, found->subnet);
     });
     return is_alone ? found : nullptr;

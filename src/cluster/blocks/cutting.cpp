@@ -79,7 +79,7 @@ const DeclaredRanges& NodeBlocks::recall_ranges(const Deadline& deadline) {
 /// nullptr says nothing: the server's memory may be out of date.
 const AddressRange* NodeBlocks::recall(const BlockRange& range, const Deadline& deadline) {
     const std::vector<AddressRange>& all = recall_ranges(deadline).declared;
-    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.uid == range.uid; });
+    const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.uid == range.uid; });
     return found == all.end() ? nullptr : &*found;
 }
 

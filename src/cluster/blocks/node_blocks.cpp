@@ -41,7 +41,7 @@ bool NodeBlocks::is_of_this_cluster(const BlockRange& range) const {
 
 bool NodeBlocks::touches(const base::IpPrefix& block, const std::vector<ipam::Interval>& intervals) {
     const ipam::Interval its{block.network().value(), block.last().value()};
-    return std::any_of(intervals.begin(), intervals.end(), [&](const ipam::Interval& interval) {
+    return std::ranges::any_of(intervals, [&](const ipam::Interval& interval) {
         return interval.first <= its.last && its.first <= interval.last;
     });
 }

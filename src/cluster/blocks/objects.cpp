@@ -105,7 +105,7 @@ std::optional<IpPrefix> block_of_name(const std::string& space, const std::strin
     const auto dash = name.rfind('-');
     if (!name.starts_with(before) || dash == std::string::npos || dash < before.size()) return std::nullopt;
     std::string text = name;
-    std::replace(text.begin(), text.end(), '-', ':');
+    std::ranges::replace(text, '-', ':');
     text[dash] = '/';
     const auto prefix = IpPrefix::parse(text.substr(before.size()));
     return prefix && object_name(space, *prefix) == name ? prefix : std::nullopt;

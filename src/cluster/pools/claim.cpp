@@ -82,7 +82,7 @@ std::string WhereaboutsClaim::tried() const {
 
 /// nullopt: try again, with the pool as it is by then.
 std::optional<WhereaboutsClaim::Taken> WhereaboutsClaim::try_to_take(const Pool& pool, const base::Deadline& deadline) {
-    const auto own = std::find_if(pool.records.begin(), pool.records.end(), [&](const PoolRecord& record) {
+    const auto own = std::ranges::find_if(pool.records, [&](const PoolRecord& record) {
         return is_own(record, owner_.key) && (!is_in_use_ || record.address == *claim_.wanted);
     });
     if (own != pool.records.end()) return secured(pool, own->address, deadline);

@@ -88,8 +88,7 @@ Pool parse_pool(const json::Reader& object, std::size_t size, const std::optiona
                                 .ifname = text_or_empty(entry, "ifname"),
                                 .text = entry.to_text()});
     }
-    std::sort(pool.records.begin(), pool.records.end(),
-              [](const PoolRecord& a, const PoolRecord& b) { return a.address < b.address; });
+    std::ranges::sort(pool.records, [](const PoolRecord& a, const PoolRecord& b) { return a.address < b.address; });
     return pool;
 }
 

@@ -76,8 +76,8 @@ Place place_of(const Claim& claim) {
 }
 
 bool is_in(const Claim& claim, const IpAddress& address) {
-    return std::any_of(claim.usable.begin(), claim.usable.end(),
-                       [&](const ipam::Interval& interval) { return interval.contains(address.value()); });
+    return std::ranges::any_of(claim.usable,
+                               [&](const ipam::Interval& interval) { return interval.contains(address.value()); });
 }
 
 std::optional<IpAddress> choose_free(const Claim& claim, const Pool& pool, const std::set<IpAddress>& reserved,

@@ -43,8 +43,8 @@ std::vector<PoolRecord> WhereaboutsReturn::give_back_own(const Place& place, con
                                                          const base::Deadline& deadline) {
     std::vector<PoolRecord> own;
     if (const Pool* const pool = pools_.read(place, deadline))
-        std::copy_if(pool->records.begin(), pool->records.end(), std::back_inserter(own),
-                     [&](const PoolRecord& record) { return is_own(record, key); });
+        std::ranges::copy_if(pool->records, std::back_inserter(own),
+                             [&](const PoolRecord& record) { return is_own(record, key); });
     pools_.forget(place);
     std::erase_if(own, [&](const PoolRecord& record) { return !give_back(place, record, deadline); });
     return own;

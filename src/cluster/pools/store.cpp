@@ -33,9 +33,8 @@ void let_rest(const PoolsParts& parts, const std::vector<Lease>& released, const
     std::map<std::string, RestMemory::GivenBack> by_pool;
     for (const Lease& lease : released) {
         const IpAddress address = lease.address.address();
-        const auto known = std::find_if(unused.begin(), unused.end(), [&](const Lease& one) {
-            return one.space == lease.space && one.address.address() == address;
-        });
+        const auto known = std::ranges::find_if(
+            unused, [&](const Lease& one) { return one.space == lease.space && one.address.address() == address; });
         const bool is_foreign = known != unused.end() && known->owner == Owner{};
         if (known == unused.end() || is_foreign)
             by_pool[parts.api.known_uid(place_of(lease))][address] = is_foreign ? 0 : lease.owner.name_hash();
@@ -177,8 +176,7 @@ std::vector<Lease> WhereaboutsStore::adopt(const std::vector<Lease>& leases, con
         const auto pool = parts_->api.find_pool(place, deadline);
         if (!pool) continue;
         const PoolRecord* record = pool->find(lease.address.address());
-        const bool has_own = std::any_of(pool->records.begin(), pool->records.end(),
-                                         [&](const auto& one) { return is_own(one, heir.key); });
+        const bool has_own = std::ranges::any_of(pool->records, [&](const auto& one) { return is_own(one, heir.key); });
         if (record == nullptr || has_own || !is_unchanged(*record, lease)) continue;
         Lease inherited = lease;
         inherited.owner = heir;

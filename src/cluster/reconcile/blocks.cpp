@@ -137,8 +137,7 @@ bool ReconciledBlocks::is_exclusive(const AddressRange& range, const std::vector
     const auto may_be_of_range = [&](const PoolName& pool) {
         return is_pool_of(range.space, range.subnet, pool.name, [](const std::string& /*node*/) { return true; });
     };
-    return pools_ && std::none_of(blocks.begin(), blocks.end(), is_other) &&
-           std::none_of(pools_->begin(), pools_->end(), may_be_of_range);
+    return pools_ && std::ranges::none_of(blocks, is_other) && std::ranges::none_of(*pools_, may_be_of_range);
 }
 
 /// The counts are without the requestable part.

@@ -60,7 +60,7 @@ ReserveOutcome BlockFile::reserve(const Owner& owner, const std::vector<Claim>& 
             const Leases held = book.find_by_owner(owner.key);
             std::vector<Claim> narrowed = claims;
             for (std::size_t slot = 0; slot < claims.size(); ++slot) {
-                if (std::any_of(held.begin(), held.end(), [&](const Lease& one) { return one.slot == slot; })) continue;
+                if (std::ranges::any_of(held, [&](const Lease& one) { return one.slot == slot; })) continue;
                 Claim& claim = narrowed[slot];
                 if (claim.wanted) {
                     if (!rows.is_open(claim.space, *claim.wanted, trust)) return Exhausted{slot};
@@ -89,7 +89,7 @@ Leases BlockFile::adopt(const Leases& leases, const Owner& heir, const base::Dea
         const std::vector<Block> blocks = rows.blocks();
         Leases kept = leases;
         std::erase_if(kept, [&](const Lease& lease) {
-            return std::any_of(blocks.begin(), blocks.end(), [&](const Block& block) {
+            return std::ranges::any_of(blocks, [&](const Block& block) {
                 return block.state == BlockState::lost && block.space == lease.space &&
                        block.prefix.contains(lease.address.address());
             });

@@ -49,13 +49,12 @@ const std::vector<BlockRange>& BlockRows::ranges() const {
 }
 
 const BlockRange* BlockRows::find_range(const std::string& uid) const {
-    const auto found = std::find_if(book_.ranges.begin(), book_.ranges.end(),
-                                    [&](const BlockRange& range) { return range.uid == uid; });
+    const auto found = std::ranges::find_if(book_.ranges, [&](const BlockRange& range) { return range.uid == uid; });
     return found == book_.ranges.end() ? nullptr : &*found;
 }
 
 const BlockRange* BlockRows::find_range(const std::string& space, const IpAddress& address) const {
-    const auto found = std::find_if(book_.ranges.begin(), book_.ranges.end(), [&](const BlockRange& range) {
+    const auto found = std::ranges::find_if(book_.ranges, [&](const BlockRange& range) {
         return !range.is_gone && range.space == space && range.subnet.contains(address);
     });
     return found == book_.ranges.end() ? nullptr : &*found;
@@ -73,8 +72,8 @@ void BlockRows::put_range(const BlockRange& range) {
 }
 
 void BlockRows::forget_range(const std::string& uid) {
-    const bool has_blocks = std::any_of(book_.blocks.begin(), book_.blocks.end(),
-                                        [&](const Block& block) { return block.range_uid == uid; });
+    const bool has_blocks =
+        std::ranges::any_of(book_.blocks, [&](const Block& block) { return block.range_uid == uid; });
     if (has_blocks) return;
     std::erase_if(book_.ranges, [&](const BlockRange& range) { return range.uid == uid; });
     book_.note_change();
@@ -135,8 +134,7 @@ bool BlockRows::close_idle(std::chrono::seconds idle) {
             return is_empty(other) && other.range_uid == block.range_uid && !range->is_on_request(other.prefix) &&
                    std::pair(other.since, other.prefix.address()) > std::pair(block.since, block.prefix.address());
         };
-        const bool is_spare =
-            !is_wanted_elsewhere && is_idle && std::any_of(book_.blocks.begin(), book_.blocks.end(), was_used_later);
+        const bool is_spare = !is_wanted_elsewhere && is_idle && std::ranges::any_of(book_.blocks, was_used_later);
         if (!is_wanted_elsewhere && !is_spare) continue;
         block.state = BlockState::going;
         book_.note_change();
@@ -167,7 +165,7 @@ std::vector<Interval> BlockRows::open_part(const Claim& claim, Trust trust) cons
 }
 
 bool BlockRows::is_open(const std::string& space, const IpAddress& address, Trust trust) const {
-    return std::any_of(book_.blocks.begin(), book_.blocks.end(), [&](const Block& block) {
+    return std::ranges::any_of(book_.blocks, [&](const Block& block) {
         if (block.space != space || !block.prefix.contains(address)) return false;
         const BlockRange* const range = find_range(block.range_uid);
         if (range == nullptr || !gives(block, *range, trust)) return false;
@@ -193,7 +191,7 @@ void BlockRows::note_release(const std::string& space, const IpAddress& address)
 std::vector<Lease> BlockRows::leases_without_block() const {
     std::vector<Lease> found;
     for (const Lease& lease : book_.leases())
-        if (std::none_of(book_.blocks.begin(), book_.blocks.end(), [&](const Block& block) {
+        if (std::ranges::none_of(book_.blocks, [&](const Block& block) {
                 return block.space == lease.space && block.prefix.contains(lease.address.address());
             }))
             found.push_back(lease);

@@ -232,9 +232,8 @@ std::vector<Lease> LeaseBook::release(const std::vector<Lease>& leases, const st
         if (present == nullptr) continue;
         rows_.erase(rows_.begin() + (present - rows_.data()));
         is_changed_ = true;
-        const auto known = std::find_if(unused.begin(), unused.end(), [&](const Lease& one) {
-            return one.space == lease.space && one.address == lease.address;
-        });
+        const auto known = std::ranges::find_if(
+            unused, [&](const Lease& one) { return one.space == lease.space && one.address == lease.address; });
         if (known == unused.end())
             let_rest(lease, lease.cooldown, lease.owner.name_hash());
         else if (known->owner == Owner{})
@@ -249,7 +248,7 @@ std::vector<Lease> LeaseBook::adopt(const std::vector<Lease>& leases, const Owne
     std::vector<Lease> own = find_by_owner(heir.key);
     for (Lease lease : leases) {
         const bool is_slot_taken =
-            std::any_of(own.begin(), own.end(), [&](const Lease& other) { return other.slot == lease.slot; });
+            std::ranges::any_of(own, [&](const Lease& other) { return other.slot == lease.slot; });
         Row* const present = is_slot_taken ? nullptr : find_unchanged(lease);
         if (present == nullptr) continue;
         lease.owner = heir;
@@ -263,7 +262,7 @@ std::vector<Lease> LeaseBook::adopt(const std::vector<Lease>& leases, const Owne
 
 bool LeaseBook::restore(const Lease& lease) {
     const std::vector<Lease> own = find_by_owner(lease.owner.key);
-    if (std::any_of(own.begin(), own.end(), [&](const Lease& other) { return other.slot == lease.slot; })) return false;
+    if (std::ranges::any_of(own, [&](const Lease& other) { return other.slot == lease.slot; })) return false;
     if (!insert(lease)) return false;
     stop_resting(lease, lease.owner.name_hash());
     return true;
@@ -301,7 +300,7 @@ std::vector<Lease> LeaseBook::find_by_owner(const OwnerKey& key) const {
     for_each_with(key.container_id, [&](Lease lease) {
         if (is_of(lease, key)) found.push_back(std::move(lease));
     });
-    std::sort(found.begin(), found.end(), [](const Lease& a, const Lease& b) { return a.slot < b.slot; });
+    std::ranges::sort(found, [](const Lease& a, const Lease& b) { return a.slot < b.slot; });
     return found;
 }
 
