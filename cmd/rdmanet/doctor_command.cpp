@@ -22,14 +22,10 @@ namespace {
 
 constexpr std::size_t kLargestOutput = std::size_t{16} << 20U; // of a program; bytes
 
-/// Without a deadline, because the program whose output it is may still run.
-std::string read_output() {
-    return base::read_all(STDIN_FILENO, kLargestOutput, "standard input");
-}
-
 int explain(const std::vector<std::string>& words) {
     const std::string text = base::join(words, " ");
-    const auto found = doctor::explain(text == "-" ? read_output() : text);
+    const auto found =
+        doctor::explain(text == "-" ? base::read_all(STDIN_FILENO, kLargestOutput, "standard input") : text);
     std::string out;
     for (const doctor::Explanation& each : found) {
         out += fmt::format("\"{}\"\n  cause: {}\n", each.text, each.cause);
@@ -100,11 +96,8 @@ int examine(const DoctorOptions& options) {
 CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
     CLI::App* command = app.add_subcommand(
         "doctor", "find out why RDMA does not work on this node, and how to fix it; changes nothing");
-    command->add_option("-o,--output", options.format, "table (findings), wide (all checks, too), or json")
-        ->check(CLI::IsMember({"table", "wide", "json"}))
-        ->capture_default_str();
-    command->add_flag_callback(
-        "--json", [&options] { options.format = "json"; }, "the same as -o json");
+    add_format_options(*command, options.format, {"table", "wide", "json"},
+                       "table (findings), wide (all checks, too), or json");
     CLI::Option* pod = command->add_option(
         "--pod", options.pod, "look at this pod, too: NAMESPACE/NAME, or the path of its network namespace");
     command->add_option("-n,--namespace", options.name_space, "the pod's namespace, if --pod is its name alone")

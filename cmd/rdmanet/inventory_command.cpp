@@ -10,14 +10,9 @@ namespace rdmanet::cmd {
 CLI::App* add_inventory_command(CLI::App& app, InventoryOptions& options) {
     CLI::App* command = app.add_subcommand(
         "inventory", "show network functions, their net and RDMA devices, and which pod has them; changes nothing");
-    command
-        ->add_option("-o,--output", options.format,
-                     "table, wide (a table with more columns), json, or svg (a picture: rdmanet inventory -o svg "
-                     ">node.svg)")
-        ->check(CLI::IsMember({"table", "wide", "json", "svg"}))
-        ->capture_default_str();
-    command->add_flag_callback(
-        "--json", [&options] { options.format = "json"; }, "the same as -o json");
+    add_format_options(*command, options.format, {"table", "wide", "json", "svg"},
+                       "table, wide (a table with more columns), json, or svg (a picture: rdmanet inventory -o svg "
+                       ">node.svg)");
     command->add_option("--root", options.root, "where the host's / is mounted, in a container");
     command->add_option("--state-dir", options.state_directory, "directory of rdmanet's records, on the host")
         ->capture_default_str();

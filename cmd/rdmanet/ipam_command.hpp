@@ -20,8 +20,8 @@ struct IpamOptions {
     std::string network;      // which NetworkAttachmentDefinition of several
 };
 
-/// --namespace
-void add_namespace_option(CLI::App& command, IpamOptions& options);
+/// --kubeconfig, --namespace
+void add_cluster_options(CLI::App& command, IpamOptions& options);
 
 /// --state-dir, --json, --kubeconfig, --namespace, --network, --name
 void add_place_options(CLI::App& command, IpamOptions& options);

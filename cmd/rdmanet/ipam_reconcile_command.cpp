@@ -50,11 +50,7 @@ IpamVerb add_ipam_reconcile(CLI::App& ipam, IpamOptions& places) {
     const auto is_dry_run = std::make_shared<bool>(false);
     command->add_flag("--dry-run", *is_dry_run, "check once, and print what would be freed and by which rule");
     add_output_options(*command, places.json);
-    command->add_option("--kubeconfig", places.kubeconfig,
-                        fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
-                                    "ServiceAccount",
-                                    ipam::kNodeFile));
-    add_namespace_option(*command, places);
+    add_cluster_options(*command, places);
     command->footer("Example: rdmanet ipam reconcile --dry-run --kubeconfig ~/.kube/config");
     return {.command = command,
             .run = [&places, is_dry_run] { return reconcile(places, *is_dry_run); },

@@ -46,23 +46,19 @@ ipam::Config read_network_file(const IpamOptions& options) {
 
 } // namespace
 
-void add_namespace_option(CLI::App& command, IpamOptions& options) {
+void add_cluster_options(CLI::App& command, IpamOptions& options) {
+    command.add_option("--kubeconfig", options.kubeconfig,
+                       fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
+                                   "ServiceAccount",
+                                   ipam::kNodeFile));
     command.add_option("--namespace", options.name_space,
                        "namespace of IPPools and reservations; default: that of the kubeconfig's context, else "
                        "kube-system");
 }
 
 void add_place_options(CLI::App& command, IpamOptions& options) {
-    command
-        .add_option("--state-dir", options.state_directory,
-                    "directory of records and leases; default: RDMANET_STATE_DIR, else /run/rdmanet")
-        ->capture_default_str();
-    add_output_options(command, options.json);
-    command.add_option("--kubeconfig", options.kubeconfig,
-                       fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
-                                   "ServiceAccount",
-                                   ipam::kNodeFile));
-    add_namespace_option(command, options);
+    add_common_options(command, options.state_directory, options.json);
+    add_cluster_options(command, options);
     command.add_option("--network", options.network_file,
                        "only the ranges of this network: a file as for `rdmanet plan`, - for standard input");
     command.add_option("--name", options.network, "name of the NetworkAttachmentDefinition in that file");

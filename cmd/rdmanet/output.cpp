@@ -19,6 +19,13 @@ void add_output_options(CLI::App& command, bool& json) {
     command.add_flag("--json", json, "the same as -o json");
 }
 
+void add_format_options(CLI::App& command, std::string& format, const std::vector<std::string>& formats,
+                        const std::string& about) {
+    command.add_option("-o,--output", format, about)->check(CLI::IsMember(formats))->capture_default_str();
+    command.add_flag_callback(
+        "--json", [&format] { format = "json"; }, "the same as -o json");
+}
+
 void add_common_options(CLI::App& command, std::string& state_directory, bool& json) {
     command
         .add_option("--state-dir", state_directory,

@@ -6,12 +6,16 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 namespace rdmanet::cmd {
 
 /// Adds "-o table|json" and "--json" to a command.
 void add_output_options(CLI::App& command, bool& json);
-/// The same and "--state-dir".
+/// The same for a command with more formats.
+void add_format_options(CLI::App& command, std::string& format, const std::vector<std::string>& formats,
+                        const std::string& about);
+/// "-o table|json", "--json" and "--state-dir".
 void add_common_options(CLI::App& command, std::string& state_directory, bool& json);
 
 /// The reader of the output ended, as `head` does. It has seen enough, so no message is printed.

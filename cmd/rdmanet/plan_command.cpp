@@ -280,13 +280,6 @@ struct Refusal {
     std::string details;
 };
 
-Refusal refusal_of(const std::exception& error) {
-    const auto* cni_error = dynamic_cast<const cni::CniError*>(&error);
-    return {.code = code_of(error),
-            .message = error.what(),
-            .details = cni_error != nullptr ? cni_error->details() : std::string()};
-}
-
 std::string to_json(const Refusal& refusal, const std::vector<std::string>& warnings) {
     json::Writer writer(json::Layout::indented);
     writer.begin_object()
@@ -323,7 +316,10 @@ int plan(const PlanOptions& options) {
     try {
         outcome = preview(options, warnings);
     } catch (const std::exception& error) {
-        outcome = refusal_of(error);
+        const auto* cni_error = dynamic_cast<const cni::CniError*>(&error);
+        outcome = Refusal{.code = code_of(error),
+                          .message = error.what(),
+                          .details = cni_error != nullptr ? cni_error->details() : std::string()};
     }
     for (const std::string& warning : warnings) say(fmt::format("warning: {}", warning));
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) {

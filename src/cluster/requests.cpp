@@ -12,15 +12,6 @@ using kube::Refusal;
 
 constexpr int kMostBeginnings = 4; // of one list
 
-WriteOutcome outcome_of(const kube::Object& object) {
-    WriteOutcome outcome{.done = WriteOutcome::Done::yes};
-    const auto metadata = object.content.root().find("metadata");
-    if (!metadata) return outcome; // a Status: it is gone
-    if (const auto version = metadata->find("resourceVersion")) outcome.version = version->string();
-    if (const auto uid = metadata->find("uid")) outcome.uid = uid->string();
-    return outcome;
-}
-
 } // namespace
 
 std::string from(std::string path, From source) {
@@ -122,7 +113,12 @@ WriteOutcome Requests::write(const std::function<kube::Outcome()>& ask, std::ini
         const kube::Outcome outcome = ask();
         if (const auto* object = std::get_if<kube::Object>(&outcome)) {
             date_ = object->date;
-            return outcome_of(*object);
+            WriteOutcome written{.done = WriteOutcome::Done::yes};
+            const auto metadata = object->content.root().find("metadata");
+            if (!metadata) return written; // a Status: it is gone
+            if (const auto version = metadata->find("resourceVersion")) written.version = version->string();
+            if (const auto uid = metadata->find("uid")) written.uid = uid->string();
+            return written;
         }
         const auto& refused = std::get<kube::Refused>(outcome);
         if (std::ranges::find(means_no, refused.why) != means_no.end())

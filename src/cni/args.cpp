@@ -31,10 +31,6 @@ std::string* place_of(Args& args, std::string_view key) {
     return nullptr;
 }
 
-bool is_known_without_place(std::string_view key) {
-    return key == "K8S_POD_INFRA_CONTAINER_ID" || key == "GATEWAY";
-}
-
 /// True if the key was understood.
 bool take(Args& args, std::string_view key, std::string_view value) {
     if (key == "IP") {
@@ -45,7 +41,7 @@ bool take(Args& args, std::string_view key, std::string_view value) {
         *place = value;
         return true;
     }
-    return is_known_without_place(key);
+    return key == "K8S_POD_INFRA_CONTAINER_ID" || key == "GATEWAY";
 }
 
 bool parse_ignore_unknown(const std::string& name, std::string_view value, Strictness strictness) {

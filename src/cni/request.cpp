@@ -35,10 +35,6 @@ bool is_about_a_container(Command command) {
     return command == Command::add || command == Command::check || command == Command::del;
 }
 
-bool needs_netns(Command command) {
-    return command == Command::add || command == Command::check;
-}
-
 void require_version(Command command, SpecVersion version) {
     const bool too_old = (command == Command::check && version < SpecVersion::v0_4_0) ||
                          ((command == Command::gc || command == Command::status) && version < SpecVersion::v1_1_0);
@@ -83,7 +79,7 @@ void require_environment(Command command, const Environment& environment, const 
         if (value_of(environment, variable).empty()) missing.push_back(name);
     };
     if (is_about_a_container(command)) require("CNI_CONTAINERID", names.container_id);
-    if (needs_netns(command)) require("CNI_NETNS", names.netns);
+    if (command == Command::add || command == Command::check) require("CNI_NETNS", names.netns);
     if (is_about_a_container(command)) require("CNI_IFNAME", names.ifname);
     if (!missing.empty())
         refuse(fmt::format("required env variables [{}] missing: a runtime sets them; to try a network by hand, run "

@@ -68,14 +68,6 @@ void list_unless_empty(Writer& writer, std::string_view key, const List& list, W
     writer.end_array();
 }
 
-void write_lists(Writer& writer, const Result& result, SpecVersion version) {
-    list_unless_empty(writer, "interfaces", result.interfaces,
-                      [&](const Interface& interface) { write_interface(writer, interface, version); });
-    list_unless_empty(writer, "ips", result.ips, [&](const IpConfig& ip) { write_ip(writer, ip, version); });
-    list_unless_empty(writer, "routes", result.routes,
-                      [&](const Route& route) { write_route(writer, route, RouteFields::extended); });
-}
-
 /// 0.1.0 and 0.2.0: the first address of the family, and the family's routes.
 void write_family(Writer& writer, std::string_view key, const Result& result, base::Family family) {
     const auto is_family = [&](const IpConfig& ip) { return ip.address.family() == family; };
@@ -109,7 +101,11 @@ std::string format_result(const Result& result, SpecVersion version) {
         write_family(writer, "ip4", result, base::Family::v4);
         write_family(writer, "ip6", result, base::Family::v6);
     } else {
-        write_lists(writer, result, version);
+        list_unless_empty(writer, "interfaces", result.interfaces,
+                          [&](const Interface& interface) { write_interface(writer, interface, version); });
+        list_unless_empty(writer, "ips", result.ips, [&](const IpConfig& ip) { write_ip(writer, ip, version); });
+        list_unless_empty(writer, "routes", result.routes,
+                          [&](const Route& route) { write_route(writer, route, RouteFields::extended); });
     }
     if (version < SpecVersion::v1_0_0 || !result.dns.empty()) write_dns(writer, result.dns);
     return writer.end_object().to_text() + '\n';

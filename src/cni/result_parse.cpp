@@ -71,17 +71,6 @@ void parse_family(const Reader& root, std::string_view key, Result& result) {
     parse_routes(*family, result);
 }
 
-void parse_lists(const Reader& root, Result& result) {
-    if (const auto interfaces = root.find("interfaces"))
-        for (const Reader& interface : interfaces->elements()) result.interfaces.push_back(parse_interface(interface));
-    if (const auto ips = root.find("ips"))
-        for (const Reader& ip : ips->elements())
-            result.ips.push_back({.address = parse_prefix(ip.at("address")),
-                                  .gateway = parse_optional_address(ip, "gateway"),
-                                  .interface = number(ip, "interface")});
-    parse_routes(root, result);
-}
-
 SpecVersion version_of(const Reader& root, SpecVersion fallback) {
     const auto member = root.find("cniVersion");
     if (!member || member->string().empty()) return fallback;
@@ -106,7 +95,15 @@ Result parse_result(const Reader& reader, SpecVersion fallback) {
         parse_family(reader, "ip4", result);
         parse_family(reader, "ip6", result);
     } else {
-        parse_lists(reader, result);
+        if (const auto interfaces = reader.find("interfaces"))
+            for (const Reader& interface : interfaces->elements())
+                result.interfaces.push_back(parse_interface(interface));
+        if (const auto ips = reader.find("ips"))
+            for (const Reader& ip : ips->elements())
+                result.ips.push_back({.address = parse_prefix(ip.at("address")),
+                                      .gateway = parse_optional_address(ip, "gateway"),
+                                      .interface = number(ip, "interface")});
+        parse_routes(reader, result);
     }
     if (const auto dns = reader.find("dns")) result.dns = parse_dns(*dns);
     return result;

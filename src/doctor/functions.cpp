@@ -115,15 +115,6 @@ bool has_devices_now(const Context& context, const Device& vf) {
            std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("vdpa"); });
 }
 
-/// The devices that an ADD or DEL of rdmanet moves now, or has left in the middle. While a device moves, it is in no
-/// namespace for a moment, and a driver that is bound again has no devices yet.
-std::set<std::string> list_moving(const Context& context) {
-    std::set<std::string> devices;
-    for (const state::AttachmentRecord& record : context.node.records(state::Access::look).list().records)
-        if (record.phase == state::Phase::prepared || record.removal_unfinished) devices.insert(record.device());
-    return devices;
-}
-
 /// A net device of virtio does not name the function that it belongs to, because it belongs to a device on virtio's
 /// bus.
 bool is_lost(const Context& context, const Device& vf) {
@@ -150,7 +141,11 @@ void report_lost(const Context& context, const Device& pf, const Vfs& lost, Find
 void check_lost_vfs(const Context& context, Findings& found) {
     const auto& devices = context.inventory.devices;
     if (std::ranges::all_of(devices, [](const Device& each) { return each.net.empty(); })) return;
-    const std::set<std::string> moving = list_moving(context);
+    // While an ADD or DEL moves a device, it is in no namespace for a moment, and a driver that is bound again has no
+    // devices yet.
+    std::set<std::string> moving;
+    for (const state::AttachmentRecord& record : context.node.records(state::Access::look).list().records)
+        if (record.phase == state::Phase::prepared || record.removal_unfinished) moving.insert(record.device());
     for (const Device& device : devices) {
         if (!has_vfs(device)) continue;
         Vfs lost;

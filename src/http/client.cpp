@@ -155,11 +155,6 @@ std::string_view to_string(Stage stage) {
     return "";
 }
 
-/// GET and HEAD (RFC 9110, section 9.2.1).
-bool is_safe(std::string_view method) {
-    return method == "GET" || method == "HEAD";
-}
-
 std::string text_of(const Request& request, const Url& url) {
     std::string text =
         fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\n", request.method, url.base, request.target, url.authority());
@@ -291,7 +286,8 @@ public:
         try {
             return ask_once(request, deadline);
         } catch (const TransportError& error) {
-            const bool may_repeat = is_safe(request.method) || !error.may_have_been_done();
+            const bool may_repeat =
+                (request.method == "GET" || request.method == "HEAD") || !error.may_have_been_done();
             if (!was_open || !may_repeat || error.was_silent() || deadline.passed()) throw;
         }
         return ask_once(request, deadline);

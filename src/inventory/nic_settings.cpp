@@ -71,15 +71,6 @@ void read_random_macs(const SideReader& reader, std::vector<Device>& devices) {
         });
 }
 
-void read_flow_control(const SideReader& reader, std::vector<Device>& devices) {
-    kernel::Socket route = reader.open_on_host(Protocol::route);
-    kernel::Socket generic = reader.open_on_host(Protocol::generic);
-    for (Device& device : devices)
-        for (NetDevice& net : device.net)
-            if (net.place == 0 && !device.rdma.empty() && device.rdma.front().protocol == "roce")
-                net.flow_control = kernel::find_flow_control(route, generic, net.name, net.ifindex);
-}
-
 } // namespace
 
 std::optional<RdmaSwitchedOff> find_switched_off(const RdmaSwitches& switches) {
@@ -95,7 +86,12 @@ std::optional<RdmaSwitchedOff> find_switched_off(const RdmaSwitches& switches) {
 void read_nic_settings(const SideReader& reader, std::vector<Device>& devices) {
     read_devlink(reader, devices);
     read_random_macs(reader, devices);
-    read_flow_control(reader, devices);
+    kernel::Socket route = reader.open_on_host(Protocol::route);
+    kernel::Socket generic = reader.open_on_host(Protocol::generic);
+    for (Device& device : devices)
+        for (NetDevice& net : device.net)
+            if (net.place == 0 && !device.rdma.empty() && device.rdma.front().protocol == "roce")
+                net.flow_control = kernel::find_flow_control(route, generic, net.name, net.ifindex);
 }
 
 } // namespace rdmanet::inventory

@@ -165,13 +165,6 @@ std::string parse_network_name(const json::Reader& ipam) {
     return name;
 }
 
-Common parse_common(const json::Reader& ipam) {
-    return {.network_name = parse_network_name(ipam),
-            .overlapping = boolean_or(ipam, "enable_overlapping_ranges", true),
-            .exclude_gateway = boolean_or(ipam, "exclude_gateway", true),
-            .enable_l3 = boolean_or(ipam, "enable_l3", false)};
-}
-
 /// `element` is the ipam object or an element of `ipRanges`.
 ConfiguredRange parse_element(const json::Reader& element, const Common& common, Remarks& remarks) {
     const Edges edges = boolean_or(element, "enable_l3", common.enable_l3) ? Edges::handed_out : Edges::kept_free;
@@ -299,7 +292,10 @@ std::vector<StaticAddress> parse_addresses(const json::Reader& ipam, const Commo
 }
 
 void parse_members(const json::Reader& ipam, const std::string& root, Config& config) {
-    const Common common = parse_common(ipam);
+    const Common common{.network_name = parse_network_name(ipam),
+                        .overlapping = boolean_or(ipam, "enable_overlapping_ranges", true),
+                        .exclude_gateway = boolean_or(ipam, "exclude_gateway", true),
+                        .enable_l3 = boolean_or(ipam, "enable_l3", false)};
     config.routes = parse_routes(ipam, config.warnings);
     Remarks remarks;
     config.ranges = parse_ranges(ipam, common, config.routes, remarks);

@@ -54,16 +54,6 @@ std::string to_text(base::Family family, const Interval& interval) {
     return fmt::format("{}-{}", first, base::IpAddress(family, interval.last));
 }
 
-Uint128 count_of(const std::vector<Interval>& intervals) {
-    Uint128 count = 0;
-    for (const Interval& interval : intervals) {
-        const Uint128 all_but_one = interval.last - interval.first;
-        if (all_but_one == ~Uint128{0}) return all_but_one;
-        count += all_but_one + 1;
-    }
-    return count;
-}
-
 Range::Range(const base::IpPrefix& subnet, Interval bounds)
     : subnet_(*base::IpPrefix::make(subnet.network(), subnet.length())), bounds_(bounds), usable_{bounds} {}
 
@@ -72,7 +62,13 @@ void Range::remove(std::vector<Interval> holes) {
 }
 
 Uint128 Range::usable_count() const {
-    return count_of(usable_);
+    Uint128 count = 0;
+    for (const Interval& interval : usable_) {
+        const Uint128 all_but_one = interval.last - interval.first;
+        if (all_but_one == ~Uint128{0}) return all_but_one;
+        count += all_but_one + 1;
+    }
+    return count;
 }
 
 bool Range::contains(const base::IpAddress& address) const {

@@ -136,13 +136,6 @@ std::optional<std::chrono::milliseconds> find_duration(const json::Reader& objec
     return std::chrono::milliseconds(member->integer(least, most));
 }
 
-/// Shorter ones than a busy server needs would only make it busier; with longer ones runtimes end the call.
-StoreKeys::Limits limits_in(const json::Reader& object) {
-    return {.connect = find_duration(object, "connectTimeoutMs", 100, 30'000),
-            .request = find_duration(object, "requestTimeoutMs", 100, 60'000),
-            .add = find_duration(object, "addTimeoutMs", 1000, 90'000)};
-}
-
 StoreKeys keys_in(const json::Reader& object) {
     StoreKeys keys;
     keys.store = find_value(object, "store");
@@ -152,7 +145,10 @@ StoreKeys keys_in(const json::Reader& object) {
     kubernetes->expect_object();
     keys.kubernetes = StoreKeys::Value{.where = kubernetes->path()};
     keys.kubeconfig = find_value(*kubernetes, "kubeconfig");
-    keys.of_kubernetes = limits_in(*kubernetes);
+    // Shorter ones than a busy server needs would only make it busier; with longer ones runtimes end the call.
+    keys.of_kubernetes = {.connect = find_duration(*kubernetes, "connectTimeoutMs", 100, 30'000),
+                          .request = find_duration(*kubernetes, "requestTimeoutMs", 100, 60'000),
+                          .add = find_duration(*kubernetes, "addTimeoutMs", 1000, 90'000)};
     if (keys.kubeconfig && !keys.kubeconfig->text.starts_with('/'))
         throw kubernetes->at("kubeconfig").unexpected("the absolute path of a kubeconfig file on each node");
     return keys;

@@ -231,10 +231,6 @@ void ClusterLeases::open_blocks() {
     store_ = std::move(store);
 }
 
-std::vector<ipam::Lease> ClusterLeases::find(const ipam::OwnerKey& key, const base::Deadline& deadline) {
-    return ask([&](ipam::Store& store) { return store.find(key, deadline); });
-}
-
 std::vector<ipam::Regained> ClusterLeases::regain(const std::vector<ipam::Lease>& leases,
                                                   const base::Deadline& deadline) {
     const auto regain = [&] { return ask([&](ipam::Store& store) { return store.regain(leases, deadline); }); };

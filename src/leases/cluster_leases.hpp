@@ -49,8 +49,6 @@ public:
         return node_.clusters->ask(where_.kubeconfig, [&] { return use(*store_); });
     }
 
-    [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline);
-
     /// What the store lacks of these leases is made again. A damaged file of blocks is rebuilt.
     [[nodiscard]] std::vector<ipam::Regained> regain(const std::vector<ipam::Lease>& leases,
                                                      const base::Deadline& deadline);

@@ -63,7 +63,10 @@ void Leases::with_store(const std::optional<state::LeaseStore>& where, const std
 
 std::vector<ipam::Lease> Leases::find(const state::AttachmentKey& key, const std::optional<state::LeaseStore>& where,
                                       const base::Deadline& deadline) {
-    if (where) return ClusterLeases(*where, node_, records_).find(owner_key(key), deadline);
+    if (where)
+        return ClusterLeases(*where, node_, records_).ask([&](ipam::Store& store) {
+            return store.find(owner_key(key), deadline);
+        });
     return repairing(file_, node_, deadline, [&] { return file_.find(owner_key(key), deadline); });
 }
 

@@ -32,16 +32,6 @@ std::vector<cluster::Place> places_of(const ipam::Config& network) {
     return places;
 }
 
-/// In blocks, addresses that the configuration sets have leases, too.
-std::vector<cluster::Place> static_places_of(const ipam::Config& network) {
-    std::vector<cluster::Place> places;
-    for (const ipam::StaticAddress& given : network.addresses) {
-        const base::IpAddress address = given.address.address();
-        places.push_back(place_of(given.space, *base::IpPrefix::make(address, base::address_bits(address.family()))));
-    }
-    return places;
-}
-
 kube::Api& connect(const std::string& kubeconfig, const ipam::StoreLimits& limits, const Node& node) {
     return node.clusters->connect(kubeconfig, limits_of(limits), node.log);
 }
@@ -203,9 +193,11 @@ ipam::Config PlaceFinder::settle(const ipam::Config& config, const std::optional
     };
     const cluster::Keeper keeper = keeper_of(places_of(config));
     if (keeper == cluster::Keeper::blocks && !config.addresses.empty()) {
-        std::vector<cluster::Place> all = places_of(config);
-        const auto more = static_places_of(config);
-        all.insert(all.end(), more.begin(), more.end());
+        std::vector<cluster::Place> all = places_of(config); // there, addresses that it sets have leases, too
+        for (const ipam::StaticAddress& given : config.addresses) {
+            const base::IpAddress address = given.address.address();
+            all.push_back(place_of(given.space, *base::IpPrefix::make(address, base::address_bits(address.family()))));
+        }
         (void)keeper_of(all);
     }
     return settled(config, kind_of(keeper), node_);

@@ -17,13 +17,11 @@ using doctor::Report;
 using doctor::Severity;
 
 std::size_t count(const Report& report, Severity severity) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(report.findings, [&](const Finding& each) { return each.severity == severity; }));
+    return static_cast<std::size_t>(std::ranges::count(report.findings, severity, &Finding::severity));
 }
 
 std::size_t count(const Report& report, Outcome outcome) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(report.checks, [&](const CheckResult& each) { return each.outcome == outcome; }));
+    return static_cast<std::size_t>(std::ranges::count(report.checks, outcome, &CheckResult::outcome));
 }
 
 /// The worst that a check found; "ok" if it found nothing.
@@ -94,9 +92,9 @@ std::string to_json(const Report& report) {
             .member("what", finding.what)
             .member("fix", finding.fix)
             .end_object();
-    writer.end_array().key("unseen").begin_array();
-    for (const std::string& what : report.unseen) writer.value(what);
-    writer.end_array().member("exitStatus", exit_status_of(report));
+    writer.end_array();
+    writer.member("unseen", report.unseen);
+    writer.member("exitStatus", exit_status_of(report));
     return fmt::format("{}\n", writer.end_object().to_text());
 }
 

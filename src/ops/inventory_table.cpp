@@ -32,10 +32,6 @@ Row function_header(Columns columns) {
     return row;
 }
 
-std::string numa_of(const inventory::PciFunction* function) {
-    return function != nullptr && function->numa_node ? std::to_string(*function->numa_node) : std::string();
-}
-
 std::string pcie_of(const inventory::PciFunction* function) {
     if (function == nullptr || function->link_width == 0) return {};
     return fmt::format("{} x{}", function->link_speed, function->link_width);
@@ -68,7 +64,7 @@ void add_rows(const Inventory& inventory, const inventory::Device& device, Colum
                 net != nullptr ? speed_of(*net) : std::string(),
                 rdma != nullptr ? rdma->name : std::string(),
                 port != nullptr ? state_of(*port) : std::string(),
-                numa_of(function),
+                function != nullptr && function->numa_node ? std::to_string(*function->numa_node) : std::string(),
                 where_are(inventory, net, rdma)};
         if (columns == Columns::wide)
             append(row,

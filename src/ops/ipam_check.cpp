@@ -15,17 +15,6 @@
 namespace rdmanet::ops {
 namespace {
 
-struct Look {
-    IpamSurvey survey;
-    std::vector<IpamFault> faults;
-};
-
-Look look(const LeasePlaces& places, IpamClients& clients) {
-    Look now{.survey = survey_ipam(places, clients)};
-    now.faults = find_faults(now.survey);
-    return now;
-}
-
 /// A look at the pod itself, whose state the lists do not have.
 bool is_cleared_by_pod(const IpamFault& fault, IpamClients& clients) try {
     if (fault.pod.empty()) return false;
@@ -54,8 +43,7 @@ void check_attachments(const LeasePlaces& places, IpamCheck& check) {
 }
 
 std::size_t count(const IpamCheck& check, Wrong wrong) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(check.faults, [&](const IpamFault& fault) { return fault.wrong == wrong; }));
+    return static_cast<std::size_t>(std::ranges::count(check.faults, wrong, &IpamFault::wrong));
 }
 
 } // namespace
@@ -77,21 +65,22 @@ IpamRepair repair_ipam(const LeasePlaces& places) {
 }
 
 IpamCheck check_ipam(const LeasePlaces& places, IpamClients& clients, std::chrono::seconds pause) {
-    Look first = look(places, clients);
-    if (!first.faults.empty()) {
+    IpamSurvey survey = survey_ipam(places, clients);
+    std::vector<IpamFault> faults = find_faults(survey);
+    if (!faults.empty()) {
         std::this_thread::sleep_for(pause);
-        Look second = look(places, clients);
-        std::erase_if(second.faults, [&](const IpamFault& fault) {
-            return std::ranges::find(first.faults, fault) == first.faults.end() || is_cleared_by_pod(fault, clients);
+        survey = survey_ipam(places, clients);
+        const std::vector<IpamFault> first = std::exchange(faults, find_faults(survey));
+        std::erase_if(faults, [&](const IpamFault& fault) {
+            return std::ranges::find(first, fault) == first.end() || is_cleared_by_pod(fault, clients);
         });
-        first = std::move(second);
     }
-    IpamCheck check{.seen = first.survey.seen,
-                    .faults = std::move(first.faults),
-                    .leases = count_leases(first.survey),
-                    .blocks = first.survey.blocks.size(),
-                    .troubles = std::move(first.survey.troubles),
-                    .unknown = std::move(first.survey.unknown)};
+    IpamCheck check{.seen = survey.seen,
+                    .faults = std::move(faults),
+                    .leases = count_leases(survey),
+                    .blocks = survey.blocks.size(),
+                    .troubles = std::move(survey.troubles),
+                    .unknown = std::move(survey.unknown)};
     if (!places.state_directory.empty()) check_attachments(places, check);
     return check;
 }

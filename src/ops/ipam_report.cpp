@@ -27,7 +27,10 @@ public:
     }
 
     IpamReport run() && {
-        if (survey_.node) add_node(*survey_.node);
+        if (survey_.node) {
+            for (const ipam::Lease& lease : survey_.node->own) add_lease("node", lease);
+            for (const ipam::Lease& lease : survey_.node->in_blocks) add_lease("blocks", lease);
+        }
         add_pools();
         for (const cluster::AddressRange& range : survey_.ranges.declared) add_range(range);
         for (const cluster::IgnoredRange& range : survey_.ranges.ignored)
@@ -44,7 +47,7 @@ private:
         return found == marks_.end() ? std::vector<std::string>() : found->second;
     }
 
-    void add_lease(const char* store, const ipam::Lease& lease, std::string node, std::vector<std::string> marks) {
+    void add_lease(const char* store, const ipam::Lease& lease) {
         report_.leases.push_back({.store = store,
                                   .space = lease.space,
                                   .address = lease.address.address().to_string(),
@@ -54,13 +57,7 @@ private:
                                              : base::scoped_name(lease.owner.pod_namespace, lease.owner.pod_name),
                                   .container_id = lease.owner.key.container_id,
                                   .ifname = lease.owner.key.ifname,
-                                  .node = std::move(node),
-                                  .marks = std::move(marks)});
-    }
-
-    void add_node(const leases::NodeLeases& leases) {
-        for (const ipam::Lease& lease : leases.own) add_lease("node", lease, survey_.node_name, {});
-        for (const ipam::Lease& lease : leases.in_blocks) add_lease("blocks", lease, survey_.node_name, {});
+                                  .node = survey_.node_name});
     }
 
     void add_pools() {

@@ -37,34 +37,28 @@ public:
 
     IpamSurvey run() && {
         survey_.node_name = own_name(places_);
-        if (!places_.state_directory.empty()) attempt("the leases of this node", [&] { read_node(); });
+        std::vector<std::string>& troubles = survey_.troubles;
+        std::vector<std::string>& unknown = survey_.unknown;
+        if (!places_.state_directory.empty()) attempt("the leases of this node", troubles, [&] { read_node(); });
         if (clients_.has_kube()) {
-            attempt("pools", [&] { read_pools(); });
-            attempt("blocks", [&] { read_blocks(); });
+            attempt("pools", troubles, [&] { read_pools(); });
+            attempt("blocks", troubles, [&] { read_blocks(); });
         }
-        if (clients_.has_kube() && survey_.troubles.empty()) {
-            attempt_to_know("which leases are stale", [&] { survey_.pods = survey().list_pods(deadline_); });
-            attempt_to_know("which addresses pods have",
-                            [&] { survey_.networks = survey().list_networks_with_pools(deadline_); });
-            attempt_to_know("which blocks are stale", [&] { survey_.nodes = survey().list_nodes(deadline_); });
+        if (clients_.has_kube() && troubles.empty()) {
+            attempt("which leases are stale", unknown, [&] { survey_.pods = survey().list_pods(deadline_); });
+            attempt("which addresses pods have", unknown,
+                    [&] { survey_.networks = survey().list_networks_with_pools(deadline_); });
+            attempt("which blocks are stale", unknown, [&] { survey_.nodes = survey().list_nodes(deadline_); });
         }
         return std::move(survey_);
     }
 
 private:
-    void attempt(const char* what, const std::function<void()>& read) {
+    static void attempt(const char* what, std::vector<std::string>& failed, const std::function<void()>& read) {
         try {
             read();
         } catch (const base::Error& error) {
-            survey_.troubles.push_back(fmt::format("{}: {}", what, error.what()));
-        }
-    }
-
-    void attempt_to_know(const char* what, const std::function<void()>& read) {
-        try {
-            read();
-        } catch (const base::Error& error) {
-            survey_.unknown.push_back(fmt::format("{}: {}", what, error.what()));
+            failed.push_back(fmt::format("{}: {}", what, error.what()));
         }
     }
 

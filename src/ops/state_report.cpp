@@ -24,6 +24,7 @@ using kernel::GidEntry;
 using state::AttachmentRecord;
 
 constexpr std::chrono::seconds kPatience{10};
+constexpr std::size_t kShortId = 13; // the runtimes' own tools show 12 to 13 characters of a container ID
 
 std::string utc(std::int64_t seconds) {
     const auto time = static_cast<std::time_t>(seconds);
@@ -35,11 +36,6 @@ std::string utc(std::int64_t seconds) {
 
 std::string pod_of(const std::string& pod_namespace, const std::string& name) {
     return name.empty() ? std::string() : printable(base::scoped_name(pod_namespace, name));
-}
-
-/// The runtimes' own tools show 12 to 13 characters of a container ID.
-std::string short_id(const std::string& id) {
-    return id.substr(0, 13);
 }
 
 std::string_view to_string(RdmaPlace place) {
@@ -83,9 +79,8 @@ void write_rdma(json::Writer& writer, const RdmaView& view) {
         .member("port", view.port)
         .member("where", to_string(view.place))
         .member("trouble", view.trouble);
-    writer.key("files").begin_array();
-    for (const std::string& file : view.files) writer.value(file);
-    writer.end_array().key("gids").begin_array();
+    writer.member("files", view.files);
+    writer.key("gids").begin_array();
     for (const GidEntry& entry : view.gids)
         writer.begin_object()
             .member("index", entry.index)
@@ -117,9 +112,8 @@ void write_attachment(json::Writer& writer, const StateReport& report, std::size
         .member("podState", to_string(report.pods[number].liveness))
         .member("podStateReason", reason_of(report.pods[number]))
         .member("created", utc(record.created));
-    writer.key("ips").begin_array();
-    for (const std::string& ip : record.ips) writer.value(ip);
-    writer.end_array().key("duplicates").begin_array();
+    writer.member("ips", record.ips);
+    writer.key("duplicates").begin_array();
     for (const base::IpPrefix& ip : report.duplicates[number]) writer.value(ip.to_string());
     writer.end_array().key("rdma").begin_array();
     for (const RdmaView& view : report.rdma[number]) write_rdma(writer, view);
@@ -162,7 +156,7 @@ void add_rows(Table& table, const AttachmentRecord& record, const RdmaView& view
         for (const base::IpAddress& address : record.addresses()) indexes.try_emplace(address);
     const auto add_row = [&](const std::string& address, const std::string& text) {
         table.add_row({device_and_port(view), std::string(to_string(view.place)), base::join(view.files, ","),
-                       pod_of(record.pod.pod_namespace, record.pod.name), short_id(record.key.container_id),
+                       pod_of(record.pod.pod_namespace, record.pod.name), record.key.container_id.substr(0, kShortId),
                        record.key.ifname, address, text});
     };
     for (const auto& [address, text] : indexes) add_row(address.to_string(), text);
@@ -173,10 +167,6 @@ void add_rows(Table& table, const AttachmentRecord& record, const RdmaView& view
 std::string rdma_of(const AttachmentRecord& record, const std::vector<RdmaView>& views) {
     if (!record.rdma_device.empty()) return record.rdma_device;
     return base::join(views, ",", device_and_port);
-}
-
-bool is_empty(const StateReport& report) {
-    return report.attachments.records.empty() && report.leases.empty();
 }
 
 /// Empty if no attachment has an RDMA device.
@@ -235,17 +225,18 @@ std::string to_table(const StateReport& report) {
         const state::Child* child = record.child();
         attachments.add_row({record.key.ifname, record.attach, child == nullptr ? record.device() : child->parent,
                              rdma_of(record, report.rdma[number]), record.key.network,
-                             pod_of(record.pod.pod_namespace, record.pod.name), short_id(record.key.container_id),
-                             phase_of(record, report.pods[number]), base::join(record.ips, ","), utc(record.created)});
+                             pod_of(record.pod.pod_namespace, record.pod.name),
+                             record.key.container_id.substr(0, kShortId), phase_of(record, report.pods[number]),
+                             base::join(record.ips, ","), utc(record.created)});
     }
     Table leases({"ADDRESS", "SPACE", "NETWORK", "POD", "CONTAINER", "INTERFACE", "SINCE"});
     for (const ipam::Lease& lease : report.leases)
         leases.add_row({lease.address.to_string(), lease.space, lease.owner.key.network,
-                        pod_of(lease.owner.pod_namespace, lease.owner.pod_name), short_id(lease.owner.key.container_id),
-                        lease.owner.key.ifname, utc(lease.since)});
+                        pod_of(lease.owner.pod_namespace, lease.owner.pod_name),
+                        lease.owner.key.container_id.substr(0, kShortId), lease.owner.key.ifname, utc(lease.since)});
     const std::string& missing = report.missing_directory;
     std::string text = fmt::format("{}{}\n{}", attachments.to_text(), rdma_table(report), leases.to_text());
-    if (is_empty(report))
+    if (report.attachments.records.empty() && report.leases.empty())
         text = missing.empty() ? "nothing attached\n" : fmt::format("nothing attached ({} does not exist)\n", missing);
     for (std::size_t number = 0; number < report.rdma.size(); ++number)
         for (const RdmaView& view : report.rdma[number])

@@ -93,10 +93,6 @@ Object made(Object object, const char* what) {
 
 } // namespace
 
-void Connection::Free::operator()(unsigned char* memory) const noexcept {
-    std::free(memory); // NOLINT(cppcoreguidelines-no-malloc): it is aligned
-}
-
 Connection::Connection(const Endpoint& endpoint)
     : context_(open_device(endpoint.device)), port_number_(static_cast<std::uint8_t>(endpoint.port)),
       is_infiniband_(endpoint.is_infiniband), gid_index_(endpoint.gid_index) {

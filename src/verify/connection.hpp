@@ -8,6 +8,7 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 
 namespace rdmanet::verify {
@@ -61,7 +62,7 @@ public:
 
 private:
     struct Free {
-        void operator()(unsigned char* memory) const noexcept;
+        void operator()(unsigned char* memory) const noexcept { std::free(memory); } // NOLINT(*-no-malloc): aligned
     };
 
     void make_objects();

@@ -1,6 +1,7 @@
 #include <rdmanet/verify/meeting.hpp>
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <sys/random.h>
 
@@ -12,11 +13,7 @@ std::string make_token() {
     unsigned char bytes[8];
     if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw base::SystemError("make a token", errno);
     std::string text;
-    for (const unsigned char byte : bytes) {
-        constexpr const char* kDigits = "0123456789abcdef";
-        text += kDigits[byte >> 4U];
-        text += kDigits[byte & 15U];
-    }
+    for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
     return text;
 }
 

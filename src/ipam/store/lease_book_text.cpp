@@ -30,10 +30,6 @@ namespace {
 constexpr std::string_view kHead = "rdmanet leases ";
 constexpr int kVersion = 1;
 
-bool is_escaped(char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '\\';
-}
-
 class Writer {
 public:
     explicit Writer(std::string& text, std::string_view kind) : text_(text) { text_ += kind; }
@@ -243,7 +239,7 @@ std::string escaped(std::string_view text) {
     std::string field;
     field.reserve(text.size());
     for (const char c : text) {
-        if (is_escaped(c))
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '\\')
             field += fmt::format("\\{:02x}", static_cast<unsigned char>(c));
         else
             field += c;
