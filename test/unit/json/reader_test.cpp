@@ -45,6 +45,7 @@ TEST_CASE("values are found by path, and errors have the path") {
 TEST_CASE("keys match without regard to case, and the last duplicate and the exact spelling win") {
     const Document document = Document::parse(R"({"MASTER": "a", "mtu": 1, "mtu": 2, "MTU": 3})");
     CHECK(document.root().at("master").string() == "a");
+    CHECK_FALSE(document.root().find("mast"));
     CHECK(document.root().at("mtu").integer(0, 9) == 2);
 }
 
