@@ -32,6 +32,10 @@ const AddressRange* find_cover(const DeclaredRanges& ranges, const Place& place)
     return &first;
 }
 
+DeclaredRanges recall_ranges(kube::Api& api, const base::Deadline& deadline) {
+    return BlocksApi(api).list_ranges(From::memory, deadline);
+}
+
 DeclaredRanges read_ranges(kube::Api& api, const base::Deadline& deadline) {
     return BlocksApi(api).list_ranges(From::etcd, deadline);
 }
@@ -65,7 +69,7 @@ Keeper find_keeper(const std::vector<Place>& places, const std::vector<ipam::Blo
     // A pool that no node has marked yet says nothing of a range that was declared after the node began to use it.
     if (std::ranges::all_of(places, has_pool) && looked.was_noted_within(ipam::kFreshFor, ipam::system_time().boot))
         return Keeper::pools;
-    const DeclaredRanges ranges = BlocksApi(api()).list_ranges(From::memory, deadline);
+    const DeclaredRanges ranges = recall_ranges(api(), deadline);
     looked.note_time(ipam::system_time().boot);
     if (recalled != nullptr) *recalled = ranges;
     const Place* without = nullptr;

@@ -102,9 +102,8 @@ bool is_identifier(std::string_view text) {
     const auto is_alphanumeric = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     };
-    return !text.empty() && is_alphanumeric(text.front()) && std::all_of(text.begin(), text.end(), [&](char c) {
-        return is_alphanumeric(c) || c == '_' || c == '.' || c == '-';
-    });
+    return !text.empty() && is_alphanumeric(text.front()) &&
+           std::ranges::all_of(text, [&](char c) { return is_alphanumeric(c) || c == '_' || c == '.' || c == '-'; });
 }
 
 NetConf parse_net_conf(std::string_view text, Strictness strictness) {

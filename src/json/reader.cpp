@@ -197,9 +197,8 @@ std::string Reader::to_text() const {
 }
 
 ValueError Reader::not_one_of(const std::vector<std::string_view>& words) const {
-    std::vector<std::string> quoted;
-    for (const std::string_view word : words) quoted.push_back(base::quoted(word));
-    return unexpected(fmt::format("one of {}", base::join(quoted)));
+    const auto quote = [](std::string_view word) { return base::quoted(word); };
+    return unexpected(fmt::format("one of {}", base::join(words, ", ", quote)));
 }
 
 ValueError Reader::unexpected(std::string_view expected, std::string_view fix) const {

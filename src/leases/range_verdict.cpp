@@ -43,6 +43,10 @@ void make_state_directory(const std::string& path) try {
 } catch (const base::Error&) { // then the next STATUS asks again
 }
 
+std::int64_t seconds_of_boot() {
+    return ipam::system_time().boot;
+}
+
 } // namespace
 
 RangeVerdictMemory::RangeVerdictMemory(const ipam::Config& config, const Node& node)
@@ -57,16 +61,21 @@ std::optional<RangeVerdict> RangeVerdictMemory::find() const {
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos || end + 1 == rest.size()) return std::nullopt;
     const auto found = base::parse_integer<std::int64_t>(rest.substr(0, end));
-    const std::int64_t now = ipam::system_time().boot;
+    const std::int64_t now = seconds_of_boot();
     if (!found || *found > now || now - *found >= kGoodFor.count()) return std::nullopt;
-    return RangeVerdict{.kind = static_cast<RangeVerdict::Kind>(rest[end + 1]),
-                        .text = std::string(rest.substr(end + 2))};
+    const auto kind = static_cast<RangeVerdict::Kind>(rest[end + 1]);
+    switch (kind) {
+    case RangeVerdict::Kind::room:
+    case RangeVerdict::Kind::full:
+    case RangeVerdict::Kind::unknown:
+    case RangeVerdict::Kind::refused: return RangeVerdict{.kind = kind, .text = std::string(rest.substr(end + 2))};
+    }
+    return std::nullopt;
 }
 
 void RangeVerdictMemory::note(const RangeVerdict& verdict) const {
     make_state_directory(state_directory_);
-    memory_.note(
-        fmt::format("{}{}\n{}{}", head_, ipam::system_time().boot, static_cast<char>(verdict.kind), verdict.text));
+    memory_.note(fmt::format("{}{}\n{}{}", head_, seconds_of_boot(), static_cast<char>(verdict.kind), verdict.text));
 }
 
 } // namespace rdmanet::leases
