@@ -3,8 +3,8 @@
 // --wrap=NAME it takes __wrap_NAME in their place (ld(1)).
 //
 // - dlopen(): OpenSSL's providers.
-// - getaddrinfo(), gethostbyname(), getnameinfo(): libnl's nl_addr_info(), and OpenSSL's own sockets. Module `http` has a
-//   resolver.
+// - getaddrinfo(), gethostbyname(), getnameinfo(): libnl's nl_addr_info(), and OpenSSL's own sockets. Module `http`
+//   has a resolver.
 // - getprotobyname(), getprotobynumber(): libnl's nl_str2ip_proto() and nl_ip_proto2str().
 #include <netdb.h>
 

@@ -119,9 +119,9 @@ bool asks_for_reset(const cni::Request& request) {
     return reset && reset->is_boolean() && reset->boolean();
 }
 
-/// The steps that moved a device into the pod. The configuration must name the device by its address, as Multus does for
-/// each pod, and the pod must have it as the attachment's interface. Otherwise the device may be another plugin's, and
-/// the result is empty. Nothing tells how the device was before, so DEL does not restore its settings.
+/// The steps that moved a device into the pod. The configuration must name the device by its address, as Multus does
+/// for each pod, and the pod must have it as the attachment's interface. Otherwise the device may be another
+/// plugin's, and the result is empty. Nothing tells how the device was before, so DEL does not restore its settings.
 std::vector<state::Step> steps_of_unrecorded_device(const Call& call, const kernel::Netns& netns,
                                                     kernel::Socket& inside) {
     const auto address = find_device_of_request(*call.request);

@@ -3,11 +3,8 @@
 
 #include "message.hpp"
 
-#include <rdmanet/kernel/link.hpp>
-#include <rdmanet/kernel/netlink_socket.hpp>
-#include <rdmanet/kernel/rdma.hpp>
-#include <rdmanet/kernel/route.hpp>
-#include <rdmanet/kernel/vf.hpp>
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/base/vf_settings.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -15,6 +12,15 @@
 #include <vector>
 
 namespace rdmanet::kernel {
+
+struct Answer;
+struct KernelQueuePair;
+struct Link;
+struct RdmaDevice;
+struct RdmaPort;
+struct RdmaSystem;
+struct ReportedVf;
+struct Route;
 
 // netlink_socket.cpp
 
@@ -34,7 +40,7 @@ namespace rdmanet::kernel {
 // vf.cpp (rtnl_fill_vfinfo(), net/core/rtnetlink.c)
 
 /// The settings of VF `number` in an answer about its PF; nullopt if they are missing.
-[[nodiscard]] std::optional<VfSettings> parse_vf(const nlmsghdr& message, unsigned number);
+[[nodiscard]] std::optional<base::VfSettings> parse_vf(const nlmsghdr& message, unsigned number);
 /// The VFs that a message about a link reports.
 [[nodiscard]] std::vector<ReportedVf> parse_reported_vfs(const nlmsghdr& message);
 

@@ -65,7 +65,8 @@ template <std::integral T>
     return value;
 }
 
-/// Bytes as lower-case hexadecimal pairs with ':' between them, as MACs, GUIDs and other hardware addresses are written.
+/// Bytes as lower-case hexadecimal pairs with ':' between them, as MACs, GUIDs and other hardware addresses are
+/// written.
 [[nodiscard]] std::string hex_pairs(std::span<const unsigned char> bytes);
 
 /// Exactly `kCount` pairs, in either case.

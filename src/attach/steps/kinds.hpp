@@ -1,17 +1,18 @@
 // All kinds of steps. Each is in the file of its name, with all that can happen to it. A kind has those of these static
 // functions that it needs:
 //
-//   find()       finds out what the step is planned from. Reads the kernel and changes nothing. Throws CniError with the
-//                fix
+//   find()       finds out what the step is planned from. Reads the kernel and changes nothing. Throws CniError with
+//                the fix
 //   make()       the step of an ADD; null if the attachment needs none
 //   check()      throws CniError (code 107) for the first difference
 //
 // and, if there is something to undo, for the value that the record has (rdmanet/state/step.hpp):
 //
 //   describe()   what is still held, for messages: `interface "net1"`
-//   by_hand()    what a person does in place of revert(). Without it, the recorded values are all that is said. A command
-//                in it must be safe, and do what revert() does
-//   revert()     undoes a step that was applied, half applied or never begun. Safe to repeat. Throws if something is left
+//   by_hand()    what a person does in place of revert(). Without it, the recorded values are all that is said. A
+//                command in it must be safe, and do what revert() does
+//   revert()     undoes a step that was applied, half applied or never begun. Safe to repeat. Throws if something is
+//                left
 #pragma once
 
 #include "step.hpp"
@@ -22,8 +23,8 @@
 
 namespace rdmanet::attach {
 
-/// Restores the net device's settings at the end, when the net device is back on the host. It comes first, so that it is
-/// undone last.
+/// Restores the net device's settings at the end, when the net device is back on the host. It comes first, so that it
+/// is undone last.
 struct DeviceBaselineKind {
     using Recorded = state::DeviceBaseline;
     static void find(const Call& call, Findings& found);
@@ -81,8 +82,8 @@ struct RebindKind {
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
 };
 
-/// Creates a macvlan, ipvlan or IPoIB child. The kernel returns an IPoIB child to the host when its namespace ends; there
-/// its hardware address identifies it.
+/// Creates a macvlan, ipvlan or IPoIB child. The kernel returns an IPoIB child to the host when its namespace ends;
+/// there its hardware address identifies it.
 struct ChildLinkKind {
     using Recorded = state::CreateLink;
     static void find(const Call& call, Findings& found);
@@ -93,8 +94,8 @@ struct ChildLinkKind {
     static void revert(const Recorded& step, const Undo& undo);
 };
 
-/// Moves a virtual interface (dummy, veth) for "host-device". It is identified by index, kind and MAC. If it is gone, there
-/// is nothing to undo: the pod removed it, or the kernel destroyed it with the pod's namespace.
+/// Moves a virtual interface (dummy, veth) for "host-device". It is identified by index, kind and MAC. If it is gone,
+/// there is nothing to undo: the pod removed it, or the kernel destroyed it with the pod's namespace.
 struct MoveInterfaceKind {
     using Recorded = state::MoveInterface;
     static void find(const Call& call, Findings& found);
@@ -156,16 +157,16 @@ struct AddressingKind {
     static void check(const Comparison& compared);
 };
 
-/// Chooses the RDMA device on the host that the pod shares, if it shares one. Waits until the port is active and has the
-/// GIDs of the addresses, also for an RDMA device that moved.
+/// Chooses the RDMA device on the host that the pod shares, if it shares one. Waits until the port is active and has
+/// the GIDs of the addresses, also for an RDMA device that moved.
 struct RdmaPortKind {
     static void find(const Call& call, Findings& found);
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);
     static void check(const Comparison& compared);
 };
 
-/// Writes the device-info file, which Multus copies into the pod's network status (Network Plumbing Working Group, Device
-/// Information Specification 1.1.0).
+/// Writes the device-info file, which Multus copies into the pod's network status (Network Plumbing Working Group,
+/// Device Information Specification 1.1.0).
 struct DeviceInfoKind {
     using Recorded = state::WriteDeviceInfo;
     [[nodiscard]] static std::unique_ptr<Step> make(const Call& call, const Findings& found);

@@ -14,8 +14,8 @@
 namespace rdmanet::attach {
 
 /// Finds out what the steps are planned from. `moving` is the device or interface that moves, if there is one;
-/// `locked_parent` the parent that ADD has locked. Reads the kernel and changes nothing. Throws CniError with the fix for everything that would make ADD fail later, as far
-/// as that is known without a pod.
+/// `locked_parent` the parent that ADD has locked. Reads the kernel and changes nothing. Throws CniError with the fix
+/// for everything that would make ADD fail later, as far as that is known without a pod.
 [[nodiscard]] Findings find(const Call& call, const std::optional<Movable>& moving,
                             const kernel::Link* locked_parent = nullptr);
 

@@ -2,6 +2,12 @@
 #include "message.hpp"
 #include "parse.hpp"
 
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/kernel/rdma.hpp>
+#include <rdmanet/kernel/route.hpp>
+#include <rdmanet/kernel/vf.hpp>
+
 #include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
