@@ -7,6 +7,7 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 #include <rdmanet/leases/machine.hpp>
 
 #include <algorithm>

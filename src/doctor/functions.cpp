@@ -1,5 +1,6 @@
 // PFs and VFs: what keeps one from being an RDMA device that a pod can have.
 #include "checks.hpp"
+#include "files.hpp"
 #include "vfs.hpp"
 
 #include <rdmanet/base/error.hpp>

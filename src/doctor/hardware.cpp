@@ -1,5 +1,6 @@
 // Cards and their PCIe links.
 #include "checks.hpp"
+#include "files.hpp"
 
 #include <charconv>
 

@@ -1,5 +1,6 @@
 // Interfaces on the host.
 #include "checks.hpp"
+#include "files.hpp"
 
 #include <rdmanet/base/text.hpp>
 

@@ -1,5 +1,6 @@
 // Settings of Ethernet ports that RoCE needs: its version, MTUs of VFs, flow control, marks of congestion.
 #include "checks.hpp"
+#include "files.hpp"
 #include "ports.hpp"
 #include "vfs.hpp"
 

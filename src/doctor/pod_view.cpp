@@ -1,5 +1,6 @@
 #include "pod_view.hpp"
 
+#include "files.hpp"
 #include "processes.hpp"
 
 #include <rdmanet/base/deadline.hpp>

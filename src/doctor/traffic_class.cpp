@@ -1,5 +1,6 @@
 // The mark that drivers of NVIDIA's OFED give all RoCE packets of a port.
 #include "checks.hpp"
+#include "files.hpp"
 #include "ports.hpp"
 
 #include <rdmanet/base/text.hpp>
