@@ -1,7 +1,7 @@
 // Compares an attachment in the kernel with what ADD created.
 //
 // Later plugins of the chain, Multus and the pod may change some things, which are therefore no difference:
-// - the MTU, promiscuous mode and sysctls, because prevResult does not report them
+// - the MTU and sysctls, because prevResult does not report them, and promiscuous mode unless the network sets it
 // - routes that were moved to another table
 // - added addresses
 // - a default route that was removed

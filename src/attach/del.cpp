@@ -179,7 +179,7 @@ AttachmentRecord reconstruct(const Call& call, StillHeld& held) {
     record.netns.path = call.request->netns_path;
     try {
         reconstruct_link(record, call);
-    } catch (const base::Error& error) {
+    } catch (const std::exception& error) {
         held.push_back(fmt::format("interface {}: {}", base::quoted(call.key.ifname), error.what()));
     }
     const auto& ipam_type = call.request->conf.ipam_type;

@@ -4,6 +4,7 @@
 
 #include "lookup/call.hpp"
 #include "steps/delegate.hpp"
+#include "steps/rdma_names.hpp"
 #include "steps/registry.hpp"
 #include "steps/vf_settings.hpp"
 
@@ -23,7 +24,7 @@
 namespace rdmanet::attach {
 namespace {
 
-/// Runs `act`. If it fails, whatever it throws, adds a sentence to `held` and returns false, so that the rest goes on.
+/// Runs `act`. If it fails with any exception, adds a sentence to `held` and returns false, so that the rest goes on.
 template <class Act>
 bool attempt(StillHeld& held, std::string_view what, Act&& act) {
     try {
@@ -78,7 +79,7 @@ bool is_absent(const state::AttachmentKey& key, const state::AttachmentStore& re
 template <class Proof>
 bool is_provable(Proof&& proof) try {
     return proof();
-} catch (const base::Error&) {
+} catch (const std::exception&) {
     return false;
 }
 

@@ -111,7 +111,8 @@ Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verd
 
 /// Undoes everything that can be undone. Afterwards, `attachment` holds only what is left.
 void detach_first(KnownAttachment& attachment, const Call& call) {
-    for (const std::string& held : detach(attachment.record, call)) call.log.warn(fmt::format("still held: {}", held));
+    for (const std::string& held : detach(attachment.record, call.to_undo(call.deadline)))
+        call.log.warn(fmt::format("still held: {}", held));
     auto left = call.records.load(attachment.record.key);
     if (auto* record = std::get_if<AttachmentRecord>(&left))
         attachment.record = std::move(*record);

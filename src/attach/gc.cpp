@@ -69,7 +69,7 @@ void collect(const KnownAttachment& attachment, const Decide& decide, const Call
         if (left.lease_store) require_given_back(left.key, call);
         if (held.empty()) collected.removed.push_back(describe(seen));
         for (const std::string& what : held) collected.failed.push_back(fmt::format("{}: {}", describe(seen), what));
-    } catch (const base::Error& error) {
+    } catch (const std::exception& error) {
         collected.failed.push_back(fmt::format("{}: {}", describe(seen), error.what()));
     }
 }
@@ -91,7 +91,7 @@ void collect_returned(const MarkedChild& child, DryRun dry_run, const Call& call
             kernel::remove_link(route, child.link.ifindex);
         }
         collected.removed.push_back(what);
-    } catch (const base::Error& error) {
+    } catch (const std::exception& error) {
         collected.failed.push_back(fmt::format("{}: {}", what, error.what()));
     }
 }
@@ -279,7 +279,7 @@ void collect_garbage(const cni::Request& request, const Node& node) {
             delegate_failure = error.what(); // our own GC still runs
         }
     }
-    collect_for_runtime(call);
+    collect_for_runtime(call.to_undo(call.deadline));
     if (!delegate_failure.empty()) throw cni::CniError(cni::ErrorCode::delegate, delegate_failure);
 }
 

@@ -147,9 +147,6 @@ PluginError parse_plugin_error(const std::string& who, const ChildOutcome& outco
                     in_seconds(patience), program, printed));
 }
 
-/// Throws for a plugin whose output is not a CNI document; `output` becomes the details.
-/// The same, for a plugin that ended with success. `what` says what it printed instead of a result.
-/// Throws for a plugin that could not be executed.
 /// Returns if the plugin succeeded. Otherwise throws TimeoutError; PluginError, which has the code and details of the
 /// plugin's own error document; or CniError (delegate). `who` begins the message.
 void require_success(const std::string& who, const std::string& program, const ChildOutcome& outcome,

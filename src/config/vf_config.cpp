@@ -277,7 +277,8 @@ RdmaOnly parse_rdma_only(const Reader& root) {
     refuse_partition(root, "rdma");
     refuse_keys_of_vfs(root, "rdma");
     refuse_keys_of_host_devices(root, "rdma", "remove it, because the RDMA device follows the interface");
-    for (const std::string_view key : {"mtu", "mac", "defaultRoute", "duplicateAddressDetection", "ipam"})
+    for (const std::string_view key :
+         {"mtu", "promisc", "allmulti", "mac", "defaultRoute", "duplicateAddressDetection", "ipam"})
         refuse_key(
             root, key,
             "is for an interface, and with \"attach\": \"rdma\" an earlier plugin makes the interface: remove it");

@@ -20,7 +20,7 @@
 #include <new>
 #include <variant>
 
-// OpenSSL chooses its assembler by this. In the static executable nothing calls it before main() (cmake/late.cmake);
+// OpenSSL chooses its assembler by this. In the static executable nothing calls it before main() (cmake/late.ld);
 // a shared libcrypto keeps it to itself.
 extern "C" [[gnu::weak]] void OPENSSL_cpuid_setup();
 

@@ -22,15 +22,16 @@ std::string line_of(const std::string& path) {
     return page.substr(0, page.find('\n'));
 }
 
-std::vector<std::string> names_in(const std::string& path, std::size_t most) try {
+std::vector<std::string> names_in(const std::string& path, std::size_t most) {
     std::vector<std::string> names;
-    base::DirectoryReader directory(path, true);
-    for (auto entry = directory.next(); entry && names.size() < most; entry = directory.next())
-        if (!entry->name.starts_with('.')) names.emplace_back(entry->name);
+    try {
+        base::DirectoryReader directory(path, true);
+        for (auto entry = directory.next(); entry && names.size() < most; entry = directory.next())
+            if (!entry->name.starts_with('.')) names.emplace_back(entry->name);
+    } catch (const base::SystemError&) { // what could be read
+    }
     std::ranges::sort(names);
     return names;
-} catch (const base::SystemError&) {
-    return {};
 }
 
 std::string link_name_of(const std::string& path) {

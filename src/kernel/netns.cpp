@@ -167,8 +167,9 @@ NetnsScope::NetnsScope(const Netns& target) : home_(::open(kOwnNetns, O_RDONLY |
 
 NetnsScope::~NetnsScope() {
     // The kernel allocates a little memory for this (create_new_namespaces()), which may become free again.
-    const auto deadline = base::Deadline::in(std::chrono::milliseconds{100});
-    if (!base::wait_for(deadline, [&] { return ::setns(home_.get(), CLONE_NEWNET) == 0; })) std::terminate();
+    const auto deadline = base::Deadline::in(std::chrono::seconds{2});
+    const auto is_home = [&] { return ::setns(home_.get(), CLONE_NEWNET) == 0; };
+    if (!base::wait_for(deadline, is_home, {.longest = std::chrono::milliseconds{1}})) std::terminate();
 }
 
 } // namespace rdmanet::kernel

@@ -36,10 +36,12 @@ struct NodeAddresses {
 };
 
 /// A program that drives its device itself has its addresses where no kernel shows them.
-bool has_devices_of_programs() {
+bool may_have_devices_of_programs() try {
     const auto names = base::list_directory("/dev/vfio");
     // The others are there while a device has driver vfio-pci (vfio_create_group(), drivers/vfio/group.c).
     return std::ranges::any_of(names, [](const std::string& name) { return name != "vfio"; });
+} catch (const base::SystemError&) {
+    return true;
 }
 
 void add_addresses_in(const std::string& path, NodeAddresses& all, const base::Deadline& deadline) {
@@ -64,8 +66,9 @@ NodeAddresses list_node_addresses(const base::Deadline& deadline) {
         all.doubt = "this process is not in the node's PID namespace, and does not see all pods";
         return all;
     }
-    if (has_devices_of_programs())
-        all.doubt = "/dev/vfio has devices, and the kernel does not show the addresses of programs that drive them";
+    if (may_have_devices_of_programs())
+        all.doubt = "/dev/vfio has devices, or cannot be read, and the kernel does not show the addresses of programs "
+                    "that drive them";
     const kernel::LiveNetns living = kernel::list_live_netns();
     if (!living.doubt.empty()) all.doubt = fmt::format("not all network namespaces can be seen: {}", living.doubt);
     std::vector<std::string> paths;

@@ -1,5 +1,7 @@
 #include <rdmanet/ops/lease_places.hpp>
 
+#include <rdmanet/cluster/place.hpp>
+
 #include <algorithm>
 
 namespace rdmanet::ops {

@@ -41,13 +41,14 @@ std::vector<base::IpAddress> AttachmentRecord::addresses() const {
 std::vector<std::string> AttachmentRecord::topics() const {
     std::vector<std::string> topics;
     if (const std::string moved = device(); !moved.empty()) topics.push_back(device_topic(moved));
-    if (const Child* const made = child(); made != nullptr && !made->parent_in_pod) {
-        topics.push_back(parent_topic(made->parent_ifindex));
-        topics.push_back(child_topic(made->parent_ifindex, made->kind, made->mode));
+    for (const Step& step : steps) {
+        if (const auto* link = std::get_if<CreateLink>(&step); link != nullptr && !link->child.parent_in_pod) {
+            topics.push_back(parent_topic(link->child.parent_ifindex));
+            topics.push_back(child_topic(link->child.parent_ifindex, link->child.kind, link->child.mode));
+        }
+        if (const auto* info = std::get_if<WriteDeviceInfo>(&step)) // only its name: Multus may see another directory
+            topics.push_back(device_info_topic(info->path.substr(info->path.rfind('/') + 1)));
     }
-    if (const auto* info =
-            find_step<WriteDeviceInfo>()) // only its name, because Multus may see it in another directory
-        topics.push_back(device_info_topic(info->path.substr(info->path.rfind('/') + 1)));
     if (owes_addresses()) topics.emplace_back(kOwedAddressesTopic);
     return topics;
 }

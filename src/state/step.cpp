@@ -56,6 +56,7 @@ void fields(Fields& f, base::VfSettings& settings) {
 
 void fields(Fields& f, base::VfVlan& vlan) {
     f("id", vlan.id)("qos", vlan.qos)("protocol", vlan.protocol);
+    if (f.reader() != nullptr && vlan.qos > 7) throw f.reader()->at("qos").unexpected("0 to 7");
 }
 
 void fields(Fields& f, base::VfRates& rates) {

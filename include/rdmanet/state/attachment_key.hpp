@@ -18,8 +18,7 @@ struct AttachmentKey {
     std::string network;
     std::string container_id;
     std::string ifname;
-    /// An attachment may have several records. The role is empty for the record that has the interface. Earlier
-    /// versions also wrote the IPAM plugin's record without a role.
+    /// An attachment may have several records. The role is empty for the record that has the interface.
     std::string role{};
 
     /// The key of the same attachment's record in another role.

@@ -182,8 +182,8 @@ struct AttachmentRecord {
     [[nodiscard]] std::vector<std::string> topics() const;
 
     [[nodiscard]] std::string to_text() const;
-    /// Throws json::ParseError or json::ValueError for a text that to_text() cannot have written, or of a higher
-    /// version.
+    /// Throws json::ParseError or json::ValueError for a text that lacks a member which to_text() always writes, has
+    /// one of another type, or is of a higher version.
     [[nodiscard]] static AttachmentRecord parse(std::string_view text);
 };
 

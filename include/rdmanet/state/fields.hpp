@@ -98,7 +98,7 @@ public:
             value = read_enumerator(from, value);
         } else if constexpr (requires { Value::value_type::parse(std::string_view())->to_string(); }) {
             value = Value::value_type::parse(from.string());
-            if (!value) throw from.unexpected("a valid address");
+            if (!value) throw from.unexpected("a MAC address or a GUID");
         } else if constexpr (requires { value.has_value(); }) {
             read(from, value.emplace());
         } else if constexpr (requires { typename Value::mapped_type; }) {
@@ -133,12 +133,10 @@ private:
 
     template <class Enum>
     static Enum read_enumerator(const json::Reader& from, Enum /*type*/) {
-        std::string known = "one of";
-        for (const Enum each : enumerators(Enum{})) {
+        for (const Enum each : enumerators(Enum{}))
             if (from.string() == to_string(each)) return each;
-            known.append(" ").append(to_string(each));
-        }
-        throw from.unexpected(known);
+        const auto quote = [](Enum each) { return base::quoted(to_string(each)); };
+        throw from.unexpected("one of " + base::join(enumerators(Enum{}), ", ", quote));
     }
 
     json::Writer* to_ = nullptr;

@@ -62,7 +62,7 @@ Call::Call(const Node& its_node, base::Deadline until, const cni::Request& its_r
            const base::Logger* its_log)
     : Call(its_node, until, access, its_log) {
     request = &its_request;
-    key = key_of(its_request);
+    if (its_request.pod_ifname) key = key_of(its_request);
 }
 
 Call Call::to_undo(base::Deadline until) const {
@@ -76,6 +76,10 @@ Call Call::to_undo_another(base::Deadline until) const {
     Call call = to_undo(until);
     call.request = nullptr;
     call.config = nullptr;
+    call.key = {};
+    call.pod = nullptr;
+    call.host = nullptr;
+    call.disregarded.clear();
     return call;
 }
 

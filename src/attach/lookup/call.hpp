@@ -24,8 +24,8 @@ namespace rdmanet::attach {
 /// for RCU and destroys many namespaces at once (cleanup_net(), net/core/net_namespace.c).
 inline constexpr std::chrono::seconds kReturnTimeout{15};
 
-/// What an operation needs. It is made once, by the operation, and then only read. What a step learns for a later one
-/// is in Progress.
+/// What an operation needs. It is made once, by the operation at its beginning, and then only read. What a step
+/// learns for a later one is in Progress.
 struct Call {
     /// Of a person, or about all attachments.
     Call(const Node& its_node, base::Deadline until, state::Access access = state::Access::change,
@@ -55,7 +55,7 @@ public:
     base::Deadline returned_by;
     const cni::Request* request = nullptr;
     const config::Config* config = nullptr; // null for operations that do not rely on it (DEL, GC)
-    state::AttachmentKey key{};             // empty without a request
+    state::AttachmentKey key{};             // empty unless the request is about one attachment
     const state::AttachmentStore& records;
     leases::Leases& leases;
     PodSide* pod = nullptr;         // null: there is no pod yet (STATUS), or what is undone is found by its record

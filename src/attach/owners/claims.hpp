@@ -14,8 +14,7 @@
 
 namespace rdmanet::attach {
 
-// A `device` of type std::string is a bus address, or the name of an interface that has none (see
-// state::Holds::device).
+// A `device` of type std::string is a bus address, or the name of an interface that has none (state::held_device()).
 
 /// The other attachments that have the device, or a part of it.
 [[nodiscard]] std::vector<state::AttachmentRecord> list_owners(const std::string& device, const Call& call);

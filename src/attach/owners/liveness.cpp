@@ -86,8 +86,6 @@ std::string PodProbe::why_not_seen(const PodIdentity& pod) const {
     const kernel::ProcView& view = node_.view;
     if (view.sees_all()) return {};
     if (view.id() == 0) return "it is unknown whose processes /proc shows: run `rdmanet gc` on the node itself";
-    // Records of earlier versions have only the inode number. A later container may get the same one: it proves
-    // nothing.
     if (pod.pid_view == view.id()) return {};
     return "it was attached from another PID namespace, whose processes cannot be seen here: run `rdmanet gc` on the "
            "node "

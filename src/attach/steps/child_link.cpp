@@ -30,8 +30,6 @@ using base::quoted;
 using kernel::Link;
 using state::CreateLink;
 
-using base::quoted;
-
 /// Whether children of this kind must agree with the other children of their parent, as far as rdmanet sees them: a
 /// parent in a pod has no other attachments' children.
 bool must_agree_with_siblings(std::string_view kind, bool parent_in_pod) {
@@ -155,7 +153,7 @@ unsigned choose_ifindex(const state::AttachmentKey& key) {
     return kFirst + static_cast<unsigned>(base::hash64(key.file_name()) % kFirst);
 }
 
-/// prepare() has seen that the name is free in the pod. If the host has an interface of that name, the kernel answers
+/// plan() has seen that the name is free in the pod. If the host has an interface of that name, the kernel answers
 /// EEXIST, too, unless the request has an index. Creating the child from inside the pod does not help before Linux
 /// 6.15 (rtnl_newlink_create(), net/core/rtnetlink.c).
 void add_child(kernel::ChildSpec spec, const Call& call) {

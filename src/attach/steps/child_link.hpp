@@ -16,7 +16,7 @@ struct LockedParent {
     kernel::Link link;
     base::FileLock lock;
 };
-/// Locks the parent whose children must agree with each other (owners/siblings.hpp). The lock keeps others from
+/// Locks the parent whose children must agree with each other. The lock keeps others from
 /// creating one until the record is written. ADD must plan with this parent: during the wait, "master" or the default
 /// route may have become another interface, whose children this lock does not protect. nullopt if there is nothing to
 /// lock. Throws CniError if there is no parent, base::LockTimeout.

@@ -167,7 +167,7 @@ bool is_lost(const Setting& setting, const Link& link, const LinkBefore& before)
 }
 
 std::string text_of(const Setting& setting, const LinkBefore& before) {
-    return fmt::format("{} {}", setting.name, before.setting(setting.key));
+    return fmt::format("{} {}", setting.name, base::shell_word(before.setting(setting.key)));
 }
 
 void restore_required(Socket& route, const Link& link, const LinkBefore& before) {

@@ -98,7 +98,7 @@ private:
     std::optional<FoundVf> vf_;
 };
 
-/// For InfiniBand. The step that make_move_link() makes undoes it.
+/// For InfiniBand. The step of MoveLinkKind undoes it.
 class FollowLink final : public MoveLinkStep {
 public:
     using MoveLinkStep::MoveLinkStep;
@@ -124,6 +124,11 @@ private:
 /// Warns about configured keys of an interface that the device does not have.
 void warn_of_no_interface(const FoundDevice& device, const Call& call) {
     const std::string driver = quoted(kernel::driver_of(device.address));
+    for (const auto& [key, on] :
+         {std::pair("promisc", call.config->promiscuous), {"allmulti", call.config->all_multicast}})
+        if (on)
+            call.log.warn(fmt::format("{}: {} is not set, because device {} has driver {} and no interface", key, *on,
+                                      device.address, driver));
     if (call.config->mtu)
         call.log.warn(fmt::format("mtu: {} is not set, because device {} has driver {} and no interface",
                                   *call.config->mtu, device.address, driver));

@@ -162,7 +162,7 @@ void restore_waiting_names(const Call& call) try {
     if (!rdma) return;
     const base::FileLock lock = call.records.lock_rdma(deadline);
     (void)restore(list_waiting_names(call), *rdma, call);
-} catch (const base::Error& error) {
+} catch (const std::exception& error) {
     call.log.warn(fmt::format("cannot restore the names of RDMA devices: {}", error.what()));
 }
 

@@ -96,7 +96,7 @@ RdmaDevices rebind(const BusAddress& address, const std::string& driver, const C
     return *std::move(made);
 }
 
-/// The step that make_rebind_after() makes undoes it.
+/// The step of RebindAfterKind undoes it.
 class Rebind final : public Step {
 public:
     Rebind(BusAddress address, std::string driver) : address_(std::move(address)), driver_(std::move(driver)) {}

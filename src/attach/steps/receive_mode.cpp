@@ -30,7 +30,7 @@ public:
     void describe(const Call& call, Description& description) const override {
         for (const Mode& mode : kModes)
             if (const auto& wanted = call.config->*mode.wanted)
-                description.add.push_back(fmt::format("set {} {} on it", mode.key, on_or_off(*wanted)));
+                description.add.push_back(fmt::format("switch {} {}", mode.key, on_or_off(*wanted)));
     }
 
     void apply(const Call& call, Progress& progress) override {

@@ -2,6 +2,7 @@
 
 #include "device_return.hpp"
 #include "kinds.hpp"
+#include "rdma_names.hpp"
 
 #include "lookup/device_ready.hpp"
 #include "lookup/device_usable.hpp"
@@ -164,6 +165,8 @@ void require_resettable(const BusAddress& address) {
 void ResetAfterKind::find(const Call& call, Findings& found) {
     if (!found.device || !call.config->reset) return;
     FoundDevice& device = *found.device;
+    const bool is_vf = device.address.pci() && kernel::find_pf_of(*device.address.pci());
+    if (!is_vf && std::holds_alternative<config::Sriov>(call.config->attach)) return; // refused as what it is: no VF
     require_resettable(device.address);
     if (call.pod == nullptr) return;
     device.reset = plan_reset(device.address, device.waiting_names, call);
@@ -203,7 +206,7 @@ ByHand ResetAfterKind::by_hand(const Recorded& step, const base::Deadline& /*dea
     if (!address || !kernel::device_exists(*address)) return {.text = "nothing to do, because the device is gone"};
     if (const std::string obstacle = obstacle_to_reset(*address); !obstacle.empty())
         return {.text = fmt::format("it cannot be reset, because {}", obstacle), .needs_record = true};
-    // A reset under its step.driver would break it, so `&&` comes after the unbinding.
+    // A reset under its driver would break it, so `&&` comes after the unbinding.
     std::string text =
         fmt::format("once the pod is gone and nothing else uses the device, run `{}echo 1 "
                     ">/sys/{}/reset{}`",

@@ -44,7 +44,7 @@ TEST_CASE("a pod is dead only if that is proven") {
         {"not found, written by an unknown view",
          [](Rig& rig, PodIdentity& pod) { rig.machine.end_netns(rig.pod), pod.pid_view = 0; }, kUnknown,
          Liveness::unknown, "unknown whose processes"},
-        {"not found, written by an earlier version",
+        {"not found, written by another container",
          [](Rig& rig, PodIdentity& pod) { rig.machine.end_netns(rig.pod), pod.pid_view = 77; }, kContainer,
          Liveness::unknown, "another PID namespace"},
         {"not found, but not all was seen",
