@@ -2,11 +2,13 @@
 //
 //   STATE_DIR/                              /run/rdmanet unless configured; empty after a reboot
 //     attachments/
-//       CONTAINER:IFNAME:NETWORK.json       one record
+//       CONTAINER:IFNAME:NETWORK.json       one record; with a role, NETWORK:ROLE.json
 //       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
 //       CONTAINER:IFNAME:NETWORK.json.del   a DEL has recalled the ADD that is named in it
 //     lock                                  one byte range per attachment, see base::FileLock
 //     parents.lock                          one byte range per parent
+//     pools.lock                            one byte range per pool of the cluster (module cluster)
+//     addresses.lock                        held while a dead attachment's address is taken over
 //     devices.lock                          one byte range per device, and one per attachment for its commit
 //     rdma.lock                             moves of RDMA devices, and rdma-names.json
 //     addresses/HASH-ADDRESS                a link to the record that has the address; a stale one says nothing
@@ -15,7 +17,7 @@
 //     rdma-names.json.tmp, records.index.tmp  as above; the next writer takes it
 //     leases                                the leases of the node's own store (module ipam)
 //     blocks                                leases in blocks of the cluster, and which blocks these are (module ipam)
-//     cluster-*                             what is known of a cluster in this boot (module attach); a cache
+//     cluster-*                             what is known of a cluster in this boot (module leases); a cache
 //     clusters.lock                         held while a cluster is asked for what a boot before this one has left
 //     blocks.lock                           held around requests for blocks (module cluster)
 #pragma once
@@ -85,7 +87,8 @@ public:
     [[nodiscard]] std::vector<AttachmentKey> list_recalled() const;
 
     /// The lock of all moves of RDMA devices on the node. The kernel chooses new numbers for their character devices
-    /// at each move, so moves must not overlap. Taken last. Throws TimeoutError that names the holder.
+    /// at each move, so moves must not overlap. Not held together with
+    /// those of the leases. Throws TimeoutError that names the holder.
     [[nodiscard]] base::FileLock lock_rdma(const base::Deadline& deadline) const;
 
     /// Throws SystemError if the file cannot be read: it may hold a good record, which must not be lost.

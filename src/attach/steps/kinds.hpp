@@ -1,5 +1,5 @@
-// All kinds of steps. Each is in the file of its name, with all that can happen to it. A kind has those of these static
-// functions that it needs:
+// All kinds of steps. Each is in one file, with all that can happen to it; two kinds of one thing share a file (a
+// driver is bound again in ADD and after the pod). A kind has those of these static functions that it needs:
 //
 //   find()       finds out what the step is planned from. Reads the kernel and changes nothing. Throws CniError with
 //                the fix

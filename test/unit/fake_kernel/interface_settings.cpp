@@ -36,6 +36,7 @@ std::optional<Ethtool> Ethtool::find(const base::Deadline& deadline) {
 }
 
 std::optional<Features> Ethtool::find_features(unsigned ifindex) {
+    (void)family_; // only the kernel's functions use it
     return need(machine().space_of(socket_), ifindex, "find features").features;
 }
 
