@@ -57,7 +57,7 @@ Link follow_rdma(const Call& call, const base::BusAddress& address) {
     auto link = base::wait_for(call.deadline.at_most(kTimeout), [&]() -> std::optional<Link> {
         if (auto there = find_link_inside(address, pod)) {
             kernel::change_link(pod, there->ifindex, {.name = call.request->ifname(), .mtu = call.config->mtu});
-            return kernel::find_link(pod, there->ifindex).value_or(*std::move(there));
+            return kernel::find_link(pod, there->ifindex).value_or(*there);
         }
         if (const auto here = find_link_on_host(address, *call.host)) return move_link(call, address, *here);
         return std::nullopt;
